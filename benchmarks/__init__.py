@@ -1,0 +1,1 @@
+"""Benchmarks of mercer against its peers: ``python -m benchmarks`` lists the jobs."""

@@ -1,0 +1,66 @@
+"""Command line of the benchmarks: list the jobs, or run one of them."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.environment import limit_threads
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Return 0 when all went well, 1 when a check or a memory limit failed, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="List the benchmark jobs, or run one of them.",
+    )
+    parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
+    parser.add_argument("--repeats", type=_positive(int), help="timed runs of each contender")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    parser.add_argument(
+        "--scale",
+        type=_positive(float),
+        default=1.0,
+        help="multiply the number of rows, to try a job quickly (default: 1)",
+    )
+    parser.add_argument(
+        "--threads", type=_positive(int), default=2, help="threads for everybody (default: 2)"
+    )
+    options = parser.parse_args(arguments)
+
+    # The libraries read these variables when they are imported, so they are set before that.
+    limit_threads(options.threads)
+    from benchmarks import report
+    from benchmarks.job import discover
+
+    jobs = discover()
+    if options.job is None:
+        report.show_jobs(jobs)
+        return 0
+    if options.job not in jobs:
+        parser.error(f"there is no job {options.job!r}; choose from {', '.join(jobs)}")
+    job = jobs[options.job]
+    measurements = []
+    for number, case in enumerate(job.cases(options.scale)):
+        report.announce(job, case)
+        measurement = case.measure(job, number, options.repeats or job.repeats)
+        report.show(measurement)
+        measurements.append(measurement)
+    report.show_environment()
+    if options.json is not None:
+        report.write_json(options.json, job, options.scale, measurements)
+    return 1 if any(measurement.failures for measurement in measurements) else 0
+
+
+def _positive(kind):
+    def convert(text):
+        value = kind(text)
+        if value <= 0:
+            raise ValueError(text)
+        return value
+
+    convert.__name__ = f"positive {kind.__name__}"
+    return convert
+
+
+if __name__ == "__main__":
+    sys.exit(main())

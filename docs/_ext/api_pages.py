@@ -1,0 +1,69 @@
+"""Write the API reference from ``mercer.__all__``, so that no public name can be left out."""
+
+from collections import defaultdict
+from inspect import isclass, ismodule
+from pathlib import Path
+
+import mercer
+
+# Section titles, in the order in which data flows; a part that is not named here comes last.
+_TITLES = {
+    "kernels": "Kernels",
+    "generative": "Generative models",
+    "gram": "Gram matrices",
+    "problems": "Problems and certificates",
+    "solvers": "Solvers",
+    "estimators": "Estimators",
+    "tuning": "Tuning",
+    "distributed": "Distributed computing",
+    "io": "Files",
+    "report": "Reports",
+    "data": "Data",
+    "optimize": "Optimisation",
+    "independence": "Independence",
+    "exceptions": "Errors and warnings",
+    "testing": "Tools for your own tests",
+}
+
+
+def setup(app):
+    """Write the pages before autosummary looks for them."""
+    app.connect("config-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write(app, config):
+    lines = ["API reference", "=============", ""]
+    lines += ["Every name here can be imported from ``mercer`` itself.", ""]
+    sections = _sections()
+    for part in sorted(sections, key=_rank):
+        title = _TITLES.get(part, part.capitalize())
+        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: .", ""]
+        lines += [f"   mercer.{name}" for name in sorted(sections[part])]
+        lines += [""]
+    page = Path(app.srcdir) / "api" / "index.rst"
+    page.parent.mkdir(exist_ok=True)
+    current = {"index", *(f"mercer.{name}" for names in sections.values() for name in names)}
+    for old in page.parent.glob("*.rst"):
+        if old.stem not in current:
+            old.unlink()
+    text = "\n".join(lines)
+    # An unchanged page keeps its date, so that a second build has nothing to do.
+    if not page.exists() or page.read_text() != text:
+        page.write_text(text)
+
+
+def _sections():
+    sections = defaultdict(list)
+    for name in mercer.__all__:
+        value = getattr(mercer, name)
+        if name.startswith("_") or ismodule(value):
+            continue
+        home = value.__module__ if isclass(value) or callable(value) else type(value).__module__
+        sections[[*home.split("."), "other"][1]].append(name)
+    return sections
+
+
+def _rank(part):
+    order = list(_TITLES)
+    return (order.index(part) if part in order else len(order), part)

@@ -1,0 +1,14 @@
+"""The one decorator of compiled functions: cached on disk, without the GIL, with types kept."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` on its first call; later processes load it from the disk cache."""
+    return cast(Callable[P, R], njit(cache=True, nogil=True, error_model="numpy")(function))

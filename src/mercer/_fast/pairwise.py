@@ -1,0 +1,91 @@
+"""Distances between the rows of two matrices, a block of pairs at a time.
+
+Loops run over columns of the block innermost, so that LLVM vectorises them without being
+allowed to reorder sums. ``bt`` is always the right side transposed, shape (d, m).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._fast.jit import jit
+from mercer._typing import Array
+
+ABSOLUTE, MINIMUM, CHI2 = 0, 1, 2
+
+
+@jit
+def squared_distances(
+    products: Array, a: Array, b: Array, a_norms: Array, b_norms: Array, near: Any
+) -> None:
+    """Turn the dot products of a block into squared distances, in place.
+
+    ‖x−z‖² = ‖x‖² + ‖z‖² − 2⟨x,z⟩ loses digits when the points are close: a pair whose distance
+    is below ``near`` times ‖x‖² + ‖z‖² is computed again from the differences.
+    """
+    n, m = products.shape
+    d = a.shape[1]
+    for i in range(n):
+        row = products[i]
+        norm = a_norms[i]
+        close = 0
+        for j in range(m):
+            total = norm + b_norms[j]
+            value = total - row[j] - row[j]
+            row[j] = value
+            close += value < near * total
+        if close:
+            for j in range(m):
+                if row[j] < near * (norm + b_norms[j]):
+                    row[j] = 0
+                    for k in range(d):
+                        difference = a[i, k] - b[j, k]
+                        row[j] += difference * difference
+
+
+@jit
+def coordinate_sums(a: Array, bt: Array, variant: int, out: Array) -> None:
+    """Add to ``out[i, j]`` the sum over coordinates of |x−z|, min(x, z) or (x−z)²/(x+z)."""
+    n, m = out.shape
+    d = a.shape[1]
+    for i in range(n):
+        row = out[i]
+        if variant == ABSOLUTE:
+            k = 0
+            while k + 4 <= d:
+                x0, x1, x2, x3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+                for j in range(m):
+                    row[j] += (abs(x0 - bt[k, j]) + abs(x1 - bt[k + 1, j])) + (
+                        abs(x2 - bt[k + 2, j]) + abs(x3 - bt[k + 3, j])
+                    )
+                k += 4
+            while k < d:
+                x0 = a[i, k]
+                for j in range(m):
+                    row[j] += abs(x0 - bt[k, j])
+                k += 1
+        elif variant == MINIMUM:
+            for k in range(d):
+                x0 = a[i, k]
+                for j in range(m):
+                    row[j] += min(x0, bt[k, j])
+        else:
+            for k in range(d):
+                x0 = a[i, k]
+                for j in range(m):
+                    total = x0 + bt[k, j]
+                    difference = x0 - bt[k, j]
+                    if total > 0:
+                        row[j] += difference * difference / total
+
+
+@jit
+def count_matches(a: np.ndarray, bt: np.ndarray, out: Array) -> None:
+    """Add to ``out[i, j]`` the number of coordinates in which two rows are equal."""
+    n, m = out.shape
+    for i in range(n):
+        row = out[i]
+        for k in range(a.shape[1]):
+            code = a[i, k]
+            for j in range(m):
+                row[j] += code == bt[k, j]

@@ -1,0 +1,1 @@
+"""Gram matrices: lazy, cached, centred, low rank; and functions of the RKHS."""

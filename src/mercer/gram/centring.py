@@ -1,0 +1,94 @@
+"""Centring in feature space, fitted on training rows and applied to new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput
+from mercer.gram.operator import GramMatrix
+from mercer.kernels import definite
+from mercer.kernels.definite import Definite
+
+
+@dataclass(frozen=True, eq=False)
+class Centring:
+    """The mean φ̄ of the training points in feature space, known by its inner products.
+
+    k̃(x, z) = ⟨φ(x) − φ̄, φ(z) − φ̄⟩ = k(x, z) − k̄(x) − k̄(z) + k̄
+    """
+
+    column_means: Array
+    total_mean: float
+
+    @classmethod
+    def fit(cls, gram: GramMatrix) -> Centring:
+        """Fit on the Gram matrix of the training points with themselves."""
+        if not gram.symmetric:
+            raise InvalidInput(
+                "Centring is fitted on the Gram matrix of training points with themselves; this "
+                f"one has {gram.shape[0]:,} rows and other columns."
+            )
+        n = gram.shape[0]
+        means = gram @ np.full(n, 1 / n)
+        return cls(means, float(means.mean()))
+
+    def apply(self, gram: GramMatrix) -> CentredGram:
+        """Centre the Gram matrix of any rows with the training points as columns."""
+        if gram.shape[1] != len(self.column_means):
+            raise InvalidInput(
+                f"Centring was fitted on {len(self.column_means):,} points, and this Gram matrix "
+                f"has {gram.shape[1]:,} columns. Its columns have to be the training points."
+            )
+        row_means = gram @ np.full(gram.shape[1], 1 / gram.shape[1])
+        return CentredGram(gram, self, row_means)
+
+
+class CentredGram(GramMatrix):
+    """A Gram matrix around the mean of the training points."""
+
+    def __init__(
+        self, gram: GramMatrix, centring: Centring, row_means: Array, columns: Any = None
+    ) -> None:
+        self._gram, self._centring, self._row_means = gram, centring, row_means
+        means = centring.column_means
+        self._column_means = means if columns is None else means[columns]
+        self.shape, self.dtype = gram.shape, gram.dtype
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_centring(self._gram.definite)
+
+    @property
+    def symmetric(self) -> bool:
+        return self._gram.symmetric
+
+    def diag(self) -> Array:
+        shifted = self._gram.diag() - 2 * self._row_means + self._centring.total_mean
+        return shifted.astype(self.dtype, copy=False)
+
+    def rows(self, index: Any) -> Array:
+        return self._centred(self._gram.rows(index), self._row_means[index])
+
+    def take(self, rows: Any, columns: Any = None) -> CentredGram:
+        at = rows if self.symmetric and columns is None else columns
+        part = self._gram.take(rows, columns)
+        return CentredGram(part, self._centring, self._row_means[rows], at)
+
+    def dense(self, dtype: Any = None) -> Array:
+        return self._centred(self._gram.dense(dtype), self._row_means)
+
+    def _centred(self, block: Array, row_means: Array) -> Array:
+        block -= row_means[:, None].astype(block.dtype)
+        block -= (self._column_means - self._centring.total_mean).astype(block.dtype)
+        return block
+
+    def _multiply(self, V: Array) -> Array:
+        sums = V.sum(axis=0)
+        result = self._gram @ V
+        result -= self._row_means[:, None] * sums
+        result -= self._column_means @ V - self._centring.total_mean * sums
+        return result

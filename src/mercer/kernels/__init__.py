@@ -1,0 +1,1 @@
+"""Kernels: their base, their algebra, and the kernels themselves."""

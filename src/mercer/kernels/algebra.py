@@ -1,0 +1,414 @@
+"""New kernels from old: sums, products, powers, exponentials, power series.
+
+Nodes are binary and never flattened: ``(a * b) + c`` is a sum whose left side is a product.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.kernels import definite
+from mercer.kernels.base import Kernel
+from mercer.kernels.constant import Constant
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import Encoder
+from mercer.kernels.evaluation import Values
+from mercer.kernels.features import Features
+from mercer.kernels.parameters import check_number
+from mercer.kernels.points import Points
+from mercer.kernels.statistics import Statistic
+
+
+def as_kernel(value: object) -> Kernel | None:
+    """Return a kernel for a kernel or a number, None for anything else."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return Constant(float(value))
+    return value if isinstance(value, Kernel) else None
+
+
+def product(kernel: Kernel, other: object) -> Any:
+    """Return k₁ · k₂, or c · k for a number."""
+    if isinstance(other, Kernel):
+        return Product(kernel, other)
+    if isinstance(other, numbers.Real) and not isinstance(other, bool):
+        return Scaled(kernel, float(other))
+    return NotImplemented
+
+
+class _Node(Kernel):
+    """A kernel made of other kernels, its ``children``."""
+
+    children: tuple[str, ...] = ()
+
+    def check_parameters(self) -> None:
+        for name in self.children:
+            child = getattr(self, name)
+            if not isinstance(child, Kernel):
+                raise InvalidParameter(
+                    f"{type(self).__name__}: {name}={child!r} has to be a kernel."
+                )
+
+    def parts(self) -> list[Kernel]:
+        """Return the kernels that this one is made of."""
+        return [getattr(self, name) for name in self.children]
+
+    def encoders(self) -> dict[Encoder, str]:
+        return {enc: owner for part in self.parts() for enc, owner in part.encoders().items()}
+
+    def statistics(self) -> Sequence[Statistic]:
+        return [statistic for part in self.parts() for statistic in part.statistics()]
+
+    @property
+    def has_features(self) -> bool:
+        return all(part.has_features for part in self.parts())
+
+    def free_parameters(self) -> dict[str, float]:
+        return {
+            f"{child}__{name}": value
+            for child in self.children
+            for name, value in getattr(self, child).free_parameters().items()
+        }
+
+    def with_parameters(self, values: dict[str, float]) -> Any:
+        inner: dict[str, dict[str, float]] = {}
+        own: dict[str, Any] = {}
+        for key, value in values.items():
+            child, _, rest = key.partition("__")
+            if rest:
+                inner.setdefault(child, {})[rest] = value
+            else:
+                own[key] = value
+        for child, changes in inner.items():
+            own[child] = getattr(self, child).with_parameters(changes)
+        return self.replace(**own)
+
+    def gradient(self, values: Values, name: str) -> Array:
+        child, _, rest = name.partition("__")
+        return self.chain(values, child, getattr(self, child).gradient(values, rest))
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        """Return the derivative of this kernel, given that of one of its children."""
+        raise NotImplementedError
+
+
+class _Wrapper(_Node):
+    """A kernel made of one other kernel."""
+
+    children = ("kernel",)
+    kernel: Kernel
+
+
+class Sum(_Node):
+    """Sum of two kernels.
+
+    k(x, z) = k₁(x, z) + k₂(x, z)
+    """
+
+    children = ("left", "right")
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left, self.right = left, right
+        super().__init__()
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_sum(self.left.definite, self.right.definite)
+
+    def evaluate(self, values: Values) -> Array:
+        return _add(self.left.evaluate(values), self.right.evaluate(values))
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        return inner
+
+    def feature_map(self, points: Points) -> Features:
+        return Features.concatenate(self.left.feature_map(points), self.right.feature_map(points))
+
+    def __repr__(self) -> str:
+        return f"{self.left!r} + {_bracket(self.right, Sum)}"
+
+
+class Product(_Node):
+    """Product of two kernels; of kernels on different columns, their tensor product.
+
+    k(x, z) = k₁(x, z) · k₂(x, z)
+    """
+
+    children = ("left", "right")
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left, self.right = left, right
+        super().__init__()
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_product(self.left.definite, self.right.definite)
+
+    @property
+    def divisible(self) -> bool:
+        return self.left.divisible and self.right.divisible
+
+    def evaluate(self, values: Values) -> Array:
+        return _multiply(self.left.evaluate(values), self.right.evaluate(values))
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        other = self.right if child == "left" else self.left
+        return inner * other.evaluate(values)
+
+    def feature_map(self, points: Points) -> Features:
+        return Features.outer(self.left.feature_map(points), self.right.feature_map(points))
+
+    def __repr__(self) -> str:
+        return f"{_bracket(self.left, Sum)} * {_bracket(self.right, Sum, Product, Scaled)}"
+
+
+class Scaled(_Wrapper):
+    """A kernel times a number.
+
+    c · k(x, z), c ≥ 0
+    """
+
+    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
+        self.kernel, self.factor = kernel, factor
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_number(self, "factor", low=0)
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_scaling(self.kernel.definite, self.factor)
+
+    @property
+    def divisible(self) -> bool:
+        return self.kernel.divisible
+
+    def evaluate(self, values: Values) -> Array:
+        return _multiply(self.kernel.evaluate(values), self.factor)
+
+    def free_parameters(self) -> dict[str, float]:
+        own = {"factor": float(self.factor)} if self.factor > 0 else {}
+        return own | super().free_parameters()
+
+    def gradient(self, values: Values, name: str) -> Array:
+        return self.evaluate(values) if name == "factor" else super().gradient(values, name)
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        return inner * self.factor
+
+    def feature_map(self, points: Points) -> Features:
+        return self.kernel.feature_map(points).scaled(math.sqrt(self.factor))
+
+    def __repr__(self) -> str:
+        return f"{self.factor:g} * {_bracket(self.kernel, Sum, Product)}"
+
+
+class Power(_Wrapper):
+    """Power of a kernel.
+
+    k(x, z)^p, p ≥ 0; a fractional power is positive semi-definite only of infinitely divisible
+    kernels and exists only where k ≥ 0.
+    """
+
+    def __init__(self, kernel: Kernel, exponent: float = 2) -> None:
+        self.kernel, self.exponent = kernel, exponent
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_number(self, "exponent", low=0)
+
+    @property
+    def _whole(self) -> bool:
+        return float(self.exponent).is_integer()
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_power(self.kernel.definite, self.exponent, self.divisible)
+
+    @property
+    def divisible(self) -> bool:
+        return self.kernel.divisible
+
+    @property
+    def has_features(self) -> bool:
+        return self._whole and self.exponent >= 1 and self.kernel.has_features
+
+    def evaluate(self, values: Values) -> Array:
+        return power(self.kernel.evaluate(values), self.exponent, self)
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        if self.exponent == 0:
+            return np.zeros_like(inner)
+        lower = power(self.kernel.evaluate(values), self.exponent - 1, self)
+        return inner * lower * self.exponent
+
+    def feature_map(self, points: Points) -> Features:
+        once = self.kernel.feature_map(points)
+        result = once
+        for _ in range(int(self.exponent) - 1):
+            result = Features.outer(result, once)
+        return result
+
+    def __repr__(self) -> str:
+        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)} ** {self.exponent:g}"
+
+
+class Exp(_Wrapper):
+    """Exponential of a kernel.
+
+    exp(k(x, z))
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        super().__init__()
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_exponential(self.kernel.definite)
+
+    @property
+    def divisible(self) -> bool:
+        return self.definite is Definite.POSITIVE
+
+    @property
+    def has_features(self) -> bool:
+        return False
+
+    def evaluate(self, values: Values) -> Array:
+        inner = self.kernel.evaluate(values)
+        return np.exp(inner, out=inner)
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        return inner * self.evaluate(values)
+
+    def __repr__(self) -> str:
+        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.exp()"
+
+
+class PowerSeries(_Wrapper):
+    """Power series of a kernel.
+
+    Σᵢ aᵢ k(x, z)ⁱ with aᵢ ≥ 0, valid where ∣k∣ < R, the radius of convergence. By Cauchy–Schwarz
+    it is enough to look at the diagonal of a positive semi-definite k.
+    """
+
+    def __init__(
+        self, kernel: Kernel, coefficients: Sequence[float], radius: float = math.inf
+    ) -> None:
+        self.kernel, self.coefficients, self.radius = kernel, coefficients, radius
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        terms = np.asarray(self.coefficients)
+        if terms.ndim != 1 or not terms.size or terms.dtype.kind not in "fiu":
+            raise InvalidParameter(
+                f"PowerSeries: coefficients={self.coefficients!r} has to be a list of numbers, "
+                "a₀ first."
+            )
+        bad = np.flatnonzero(~np.isfinite(terms) | (terms < 0))
+        if bad.size:
+            raise InvalidParameter(
+                f"PowerSeries: coefficient {bad[0]} is {terms[bad[0]]:g}; all have to be finite "
+                "and ≥ 0, or the result would not be a kernel."
+            )
+        if self.radius != math.inf:
+            check_number(self, "radius", low=0, open_low=True)
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_power_series(self.kernel.definite)
+
+    def evaluate(self, values: Values) -> Array:
+        return self._horner(self._checked(values), np.asarray(self.coefficients, dtype=float))
+
+    def chain(self, values: Values, child: str, inner: Array) -> Array:
+        terms = np.asarray(self.coefficients, dtype=float)
+        slope = np.append(terms[1:] * np.arange(1, len(terms)), 0.0)
+        outer: Array = self._horner(self._checked(values), slope)
+        return inner * outer
+
+    def feature_map(self, points: Points) -> Features:
+        once = self.kernel.feature_map(points)
+        term = Constant(1.0).feature_map(points)
+        parts = []
+        for i, coefficient in enumerate(self.coefficients):
+            term = term if i == 0 else Features.outer(term, once)
+            if coefficient:
+                parts.append(term.scaled(math.sqrt(coefficient)))
+        result = parts[0] if parts else term.scaled(0.0)
+        for part in parts[1:]:
+            result = Features.concatenate(result, part)
+        return result
+
+    def _checked(self, values: Values) -> Array:
+        if self.radius != math.inf:
+            for side in (values.left, values.right):
+                diagonal = np.abs(self.kernel.evaluate(side)).ravel()
+                worst = int(diagonal.argmax())
+                if diagonal[worst] >= self.radius:
+                    raise InvalidInput(
+                        f"{self}: k(x, x) = {diagonal[worst]:g} at row {worst} of a block is not "
+                        f"below {self.radius:g}, the radius of convergence. Normalise or scale the "
+                        "inner kernel."
+                    )
+        return self.kernel.evaluate(values)
+
+    @staticmethod
+    def _horner(inner: Array, terms: Array) -> Array:
+        result = np.full_like(inner, terms[-1])
+        for coefficient in terms[-2::-1]:
+            result *= inner
+            result += inner.dtype.type(coefficient)
+        return result
+
+    def __repr__(self) -> str:
+        radius = "" if self.radius == math.inf else f", radius={self.radius:g}"
+        inner = _bracket(self.kernel, Sum, Product, Scaled, Power)
+        return f"{inner}.power_series({list(self.coefficients)}{radius})"
+
+
+def power(base: Array, exponent: float, owner: Kernel) -> Array:
+    """Return base^exponent, by multiplication for small whole exponents."""
+    if not float(exponent).is_integer():
+        if base.size and base.min() < 0:
+            at = np.unravel_index(int(base.argmin()), base.shape)
+            raise InvalidInput(
+                f"{owner}: a fractional power of the negative value {base[at]:g} does not exist. "
+                "Use a whole exponent or a kernel with values ≥ 0."
+            )
+        result: Array = base ** base.dtype.type(exponent)
+        return result
+    if exponent < 0:
+        return np.asarray(base ** base.dtype.type(exponent))
+    result = np.ones_like(base)
+    square, rest = base, int(exponent)
+    while rest:
+        if rest & 1:
+            result = result * square
+        rest >>= 1
+        if rest:
+            square = square * square
+    return result
+
+
+def _add(a: Array, b: Array) -> Array:
+    return np.add(a, b, out=a) if a.dtype == np.result_type(a, b) else a + b
+
+
+def _multiply(a: Array, b: Array | float) -> Array:
+    return np.multiply(a, b, out=a) if a.dtype == np.result_type(a, b) else a * b
+
+
+def _bracket(kernel: Kernel, *weaker: type) -> str:
+    """Write an operand, in brackets if it binds less than the operator around it."""
+    return f"({kernel!r})" if isinstance(kernel, weaker) else repr(kernel)

@@ -1,0 +1,161 @@
+"""The width of a kernel: ``gamma``, ``sigma`` or ``length_scale``, one of them."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self, cast
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.kernels.parameters import check_number
+from mercer.kernels.points import Points, Vectors
+
+HEURISTICS = ("scale", "median")
+_MEDIAN_SAMPLE = 1000
+
+
+class Bandwidth(Kernel):
+    """A kernel of s = d/ℓᵖ, where d is a distance to the power p and ℓ the length scale.
+
+    ``sigma`` is another name for ℓ; ``gamma`` is 1/(2ℓ²) for p = 2 and 1/ℓ for p = 1. ℓ may be a
+    list with one length scale for each column. None of the three means ``"scale"``.
+
+    ``"scale"`` takes γ = 1/(d·Var X) for p = 2 and ℓ = d·√(Var X) for p = 1 (d columns),
+    ``"median"`` takes ℓ as the median distance of the training points; ``resolve`` settles both.
+    """
+
+    power = 2
+    gamma: float | str | None
+    sigma: float | str | None
+    length_scale: Any
+
+    def check_parameters(self) -> None:
+        given = self._given()
+        if len(given) > 1:
+            raise InvalidParameter(
+                f"{type(self).__name__}: {' and '.join(given)} are names of one width. Give one."
+            )
+        for name in given:
+            value = getattr(self, name)
+            if isinstance(value, str):
+                if value not in HEURISTICS:
+                    raise InvalidParameter(
+                        f"{type(self).__name__}: {name}={value!r} has to be a number > 0, 'scale' "
+                        "or 'median'."
+                    )
+            elif name == "length_scale" and not isinstance(value, numbers.Real):
+                self._check_scales(value)
+            else:
+                check_number(self, name, low=0, open_low=True)
+
+    def resolve(self, points: Points) -> Self:
+        name = next(iter(self._given()), None)
+        value = "scale" if name is None else getattr(self, name)
+        if not isinstance(value, str):
+            return self
+        vectors = cast(Vectors, points[self.encoder])
+        length = self._scale(vectors) if value == "scale" else self._median(vectors)
+        name = name or "gamma"
+        return self.replace(**{name: length if name != "gamma" else self._gamma(length)})
+
+    def free_parameters(self) -> dict[str, float]:
+        name = next(iter(self._given()), None)
+        value: Any = None if name is None else getattr(self, name)
+        if name is None or isinstance(value, str):
+            return {}
+        if isinstance(value, numbers.Real):
+            return {name: float(value)}
+        return {f"{name}[{j}]": float(scale) for j, scale in enumerate(value)}
+
+    def with_parameters(self, values: dict[str, float]) -> Self:
+        changed: dict[str, Any] = dict(values)
+        scales = {k: v for k, v in values.items() if k.startswith("length_scale[")}
+        if scales:
+            vector = [float(scale) for scale in self.length_scale]
+            for key, value in scales.items():
+                vector[int(key[len("length_scale[") : -1])] = value
+                del changed[key]
+            changed["length_scale"] = vector
+        return self.replace(**changed)
+
+    @property
+    def scales(self) -> tuple[float, ...] | None:
+        """The length scales of the columns, or None where all have one."""
+        if self.length_scale is None or isinstance(self.length_scale, numbers.Real | str):
+            return None
+        return tuple(float(scale) for scale in self.length_scale)
+
+    @property
+    def rate(self) -> float:
+        """1/ℓᵖ, the factor between a distance and s; 1 where columns have their own scales."""
+        if self.scales is not None:
+            return 1.0
+        name, value = self._settled()
+        if name == "gamma":
+            return 2 * value if self.power == 2 else value
+        return value**-self.power
+
+    def width_gradient(self, name: str, slope: Array) -> Array:
+        """Return ∂k/∂log θ of the width ``name``, given s·k′(s) of its columns."""
+        slope *= 1 if name == "gamma" else -self.power
+        return slope
+
+    def _settled(self) -> tuple[str, float]:
+        for name in self._given():
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                return name, float(value)
+        raise InvalidParameter(
+            f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
+        )
+
+    def _given(self) -> list[str]:
+        return [n for n in ("gamma", "sigma", "length_scale") if getattr(self, n) is not None]
+
+    def _check_scales(self, value: Any) -> None:
+        scales = np.asarray(value)
+        if scales.ndim != 1 or not scales.size or scales.dtype.kind not in "fiu":
+            raise InvalidParameter(
+                f"{type(self).__name__}: length_scale={value!r} has to be a number > 0, a list of "
+                "them (one for each column), 'scale' or 'median'."
+            )
+        bad = np.flatnonzero(~np.isfinite(scales) | (scales <= 0))
+        if bad.size:
+            raise InvalidParameter(
+                f"{type(self).__name__}: length_scale[{bad[0]}]={scales[bad[0]]!r} has to be a "
+                "number > 0."
+            )
+
+    def _gamma(self, length: float) -> float:
+        return 1 / (2 * length**2) if self.power == 2 else 1 / length
+
+    def _scale(self, vectors: Vectors) -> float:
+        variance = _variance(vectors)
+        if variance == 0:
+            return 1 / np.sqrt(2) if self.power == 2 else 1.0
+        d = vectors.dimension
+        return float(np.sqrt(d * variance / 2) if self.power == 2 else d * np.sqrt(variance))
+
+    def _median(self, vectors: Vectors) -> float:
+        rows = np.unique(np.linspace(0, len(vectors) - 1, _MEDIAN_SAMPLE).astype(np.intp))
+        sample = vectors.take(rows).dense().astype(np.float64)
+        distances = self._sample_distances(sample)
+        positive = distances[distances > 0]
+        return float(np.median(positive)) if positive.size else 1.0
+
+    def _sample_distances(self, sample: Array) -> Array:
+        from scipy.spatial.distance import pdist
+
+        return np.asarray(pdist(sample, "euclidean" if self.power == 2 else "cityblock"))
+
+
+def _variance(vectors: Vectors) -> float:
+    values = vectors.values
+    if not vectors.is_sparse:
+        return float(values.var(dtype=np.float64))
+    size = values.shape[0] * values.shape[1]
+    mean = values.sum(dtype=np.float64) / size
+    return float(values.multiply(values).sum(dtype=np.float64) / size - mean**2)

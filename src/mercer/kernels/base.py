@@ -1,0 +1,249 @@
+"""The base of all kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from mercer import _memory
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput, NoFeatureMap, NoGradient
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import Encoder, row_count
+from mercer.kernels.evaluation import Evaluator, Pairs, Values
+from mercer.kernels.parameters import Parametrised
+from mercer.kernels.points import Points
+from mercer.kernels.statistics import Compared, Side, Statistic
+
+if TYPE_CHECKING:
+    from mercer.kernels import algebra, wrappers
+    from mercer.kernels.features import Features
+
+_LARGE = 1 << 26
+
+
+class Kernel(Parametrised):
+    """A symmetric similarity k(x, z) of two objects: parameters only, no fitted state.
+
+    ``k(X)`` and ``k(X, Y)`` give matrices of values, ``k.diag(X)`` the values k(x, x). Kernels
+    combine: ``k1 + k2``, ``k1 * k2``, ``2 * k``, ``k ** 3``, ``k.exp()``,
+    ``k.power_series([...])``, ``k.normalized()``, ``k.on("age", "bmi")``.
+
+    A kernel of one's own says what it looks at (``encoder``) and compares two batches
+    (``compare``, ``compare_self``), or is a formula over statistics (``statistics``,
+    ``evaluate``). Everything else follows.
+    """
+
+    # Binary operators of NumPy scalars give way to ours.
+    __array_ufunc__ = None
+
+    # ---- what a user calls -------------------------------------------------------------------
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """Return the matrix of k(x, z) for x in ``X`` (rows) and z in ``Y`` (columns, default X).
+
+        Heuristic parameters (``"scale"``, ``"median"``) are settled on ``Y``, or on ``X`` alone.
+        """
+        kernel, pairs = self._bind(X, Y)
+        return kernel._dense(pairs)
+
+    def diag(self, X: Any) -> Array:
+        """Return k(x, x) for every x in ``X``, without the matrix."""
+        kernel, pairs = self._bind(X, None)
+        return Evaluator(kernel, pairs).diagonal()
+
+    def features(self, X: Any) -> Features:
+        """Return the finite feature map φ(x) of every x, with k(x, z) = φ(x)·φ(z) exactly."""
+        if not self.has_features:
+            raise NoFeatureMap(
+                f"{self} has no finite feature map. RandomFourierFeatures approximates the map of "
+                "a radial kernel."
+            )
+        points = self.encode(X)
+        return self.resolve(points).feature_map(points)
+
+    def gradients(self, X: Any, Y: Any = None) -> Iterator[tuple[str, Array]]:
+        """Yield (name, ∂K/∂log θ) for each free parameter θ, one matrix at a time."""
+        kernel, pairs = self._bind(X, Y)
+        for name in kernel.free_parameters():
+
+            def formula(values: Values, name: str = name) -> Array:
+                return kernel.gradient(values, name)
+
+            yield name, kernel._dense(pairs, formula)
+
+    def distance(self, X: Any, Y: Any = None) -> Array:
+        """Return ‖φ(x) − φ(z)‖ = √(k(x,x) + k(z,z) − 2 k(x,z)), the distance in feature space."""
+        kernel, pairs = self._bind(X, Y)
+
+        def formula(values: Values) -> Array:
+            ends = kernel.evaluate(values.left) + kernel.evaluate(values.right)
+            squared: Array = ends - 2 * kernel.evaluate(values)
+            return np.sqrt(np.maximum(squared, 0))
+
+        return kernel._dense(pairs, formula)
+
+    # ---- the face for machines ---------------------------------------------------------------
+
+    def encode(self, X: Any) -> Points:
+        """Return ``X`` as points: validated, compact, each distinct view of it made once."""
+        if isinstance(X, Points):
+            return X
+        count = row_count(X)
+        if count == 0:
+            raise InvalidInput(f"{self}: X has no rows; at least one object is needed.")
+        leaves = {enc: enc.encode(X, owner) for enc, owner in self.encoders().items()}
+        types = [leaf.dtype for leaf in leaves.values() if hasattr(leaf, "dtype")]
+        if not types:
+            own = np.dtype(getattr(X, "dtype", np.float64))
+            types = [own if own == np.float32 else np.dtype(np.float64)]
+        return Points.of(leaves, count, np.result_type(*types))
+
+    def resolve(self, points: Points) -> Self:
+        """Return a kernel whose heuristic parameters are settled on training points."""
+        settled = {
+            name: value.resolve(points)
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, Kernel)
+        }
+        changed = {n: kernel for n, kernel in settled.items() if kernel is not getattr(self, n)}
+        return self.replace(**changed)
+
+    @property
+    def definite(self) -> Definite:
+        """What is known of the definiteness of this kernel."""
+        return Definite.UNKNOWN
+
+    @property
+    def divisible(self) -> bool:
+        """Whether every power k^p with p > 0 is positive semi-definite."""
+        return False
+
+    @property
+    def has_features(self) -> bool:
+        """Whether a finite feature map exists."""
+        return False
+
+    def feature_map(self, points: Points) -> Features:
+        """Return φ of encoded points; see ``features``."""
+        raise NotImplementedError
+
+    def free_parameters(self) -> dict[str, float]:
+        """Return the positive real parameters that can be learnt, by their (nested) names."""
+        return {}
+
+    def with_parameters(self, values: dict[str, float]) -> Self:
+        """Return a kernel with other values of free parameters, named as in free_parameters."""
+        return self.replace(**values)
+
+    # ---- what a new kernel defines -----------------------------------------------------------
+
+    encoder: Encoder
+    """How a leaf kernel looks at objects."""
+
+    def compare(self, a: Any, b: Any) -> Array:
+        """Return k of all pairs of two leaves (of a kernel that is no formula of statistics)."""
+        raise NotImplementedError
+
+    def compare_self(self, a: Any) -> Array:
+        """Return k(x, x) for every x of a leaf."""
+        return np.array([self.compare(a.take(one), a.take(one))[0, 0] for one in _singles(len(a))])
+
+    def prepare(self, a: Any, b: Any) -> tuple[Side, Side]:
+        """Return both leaves in the form that ``compare`` wants; done once, not for each block."""
+        return a, b
+
+    def encoders(self) -> dict[Encoder, str]:
+        """Return the ways in which this kernel looks at objects, and who asks for each."""
+        return {self.encoder: type(self).__name__}
+
+    def statistics(self) -> Sequence[Statistic]:
+        """Return the statistics that ``evaluate`` asks for, each as often as it does."""
+        return [Compared(self.encoder, self)]
+
+    def evaluate(self, values: Values) -> Array:
+        """Return k as a formula over the statistics of some pairs."""
+        return values.fresh(Compared(self.encoder, self))
+
+    def gradient(self, values: Values, name: str) -> Array:
+        """Return ∂k/∂log θ of the free parameter ``name`` as a formula over statistics."""
+        raise NoGradient(f"{self} has no derivative with respect to {name!r}.")
+
+    # ---- algebra -----------------------------------------------------------------------------
+
+    def __add__(self, other: Kernel | float) -> algebra.Sum:
+        from mercer.kernels import algebra
+
+        right = algebra.as_kernel(other)
+        return NotImplemented if right is None else algebra.Sum(self, right)
+
+    def __radd__(self, other: float) -> algebra.Sum:
+        from mercer.kernels import algebra
+
+        left = algebra.as_kernel(other)
+        return NotImplemented if left is None else algebra.Sum(left, self)
+
+    def __mul__(self, other: Kernel | float) -> algebra.Product | algebra.Scaled:
+        from mercer.kernels import algebra
+
+        node: algebra.Product | algebra.Scaled = algebra.product(self, other)
+        return node
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: float) -> algebra.Power:
+        from mercer.kernels import algebra
+
+        return algebra.Power(self, exponent)
+
+    def exp(self) -> algebra.Exp:
+        """Return exp(k(x, z))."""
+        from mercer.kernels import algebra
+
+        return algebra.Exp(self)
+
+    def power_series(
+        self, coefficients: Sequence[float], radius: float = float("inf")
+    ) -> algebra.PowerSeries:
+        """Return Σᵢ aᵢ k(x, z)ⁱ with coefficients aᵢ ≥ 0, valid for ∣k∣ < ``radius``."""
+        from mercer.kernels import algebra
+
+        return algebra.PowerSeries(self, coefficients, radius)
+
+    def normalized(self) -> wrappers.Normalized:
+        """Return k(x, z) / √(k(x, x) k(z, z)), with 0 where a diagonal value is 0."""
+        from mercer.kernels import wrappers
+
+        return wrappers.Normalized(self)
+
+    def on(self, *columns: Any) -> wrappers.On:
+        """Return this kernel on some columns of a table (names) or of an array (positions)."""
+        from mercer.kernels import wrappers
+
+        flat = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
+        return wrappers.On(self, tuple(flat))
+
+    # ---- helpers -----------------------------------------------------------------------------
+
+    def _bind(self, X: Any, Y: Any) -> tuple[Self, Pairs]:
+        A = self.encode(X)
+        B = A if Y is None else self.encode(Y)
+        return self.resolve(B), Pairs(A, B)
+
+    def _dense(self, pairs: Pairs, formula: Any = None) -> Array:
+        n, m = pairs.shape
+        size = n * m * pairs.dtype.itemsize
+        if size > _LARGE:
+            _memory.require(
+                size,
+                f"A matrix of {n:,} × {m:,} kernel values",
+                "Use Gram(kernel, X), which multiplies without forming the matrix, float32 input, "
+                "or fewer rows.",
+            )
+        return Evaluator(self, pairs, formula).dense()
+
+
+def _singles(count: int) -> Iterator[slice]:
+    return (slice(i, i + 1) for i in range(count))

@@ -1,0 +1,339 @@
+"""Encoders: from what people have (arrays, sparse matrices, frames, lists) to leaves of points."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from scipy import sparse
+
+from mercer.exceptions import InvalidInput, InvalidType
+from mercer.kernels.points import Categories, Leaf, Objects, Vectors
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class Encoder:
+    """One way to look at objects; equal encoders give equal leaves, so each runs once a batch."""
+
+    columns: ClassVar[Any] = None
+    inner: ClassVar[Any] = None
+
+    def encode(self, X: Any, owner: str) -> Leaf:
+        """Return the leaf of ``X``; errors name ``owner``, the kernel that asks."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class VectorEncoder(Encoder):
+    """Numbers in rows: arrays, SciPy sparse, frames, nested lists; finite; float32 stays."""
+
+    nonnegative: bool = False
+
+    def encode(self, X: Any, owner: str) -> Vectors:
+        vectors = _sparse_vectors(X, owner) if sparse.issparse(X) else _dense_vectors(X, owner)
+        _check_finite(vectors, owner)
+        if self.nonnegative:
+            _check_nonnegative(vectors, owner)
+        return vectors
+
+
+@dataclass(frozen=True)
+class CategoryEncoder(Encoder):
+    """Categories in rows: text, whole numbers, booleans; each value is hashed by itself."""
+
+    def encode(self, X: Any, owner: str) -> Categories:
+        if is_frame(X):
+            frame = as_narwhals(X)
+            columns = [frame.get_column(name).to_numpy() for name in _names(frame)]
+        else:
+            table = np.asarray(X.toarray() if sparse.issparse(X) else X)
+            if table.ndim != 2:
+                raise InvalidInput(_not_a_table(owner, table))
+            columns = list(table.T)
+        codes = np.empty((row_count(X), len(columns)), dtype=np.uint64)
+        for j, column in enumerate(columns):
+            codes[:, j] = _category_codes(column, j, owner)
+        return Categories(codes)
+
+
+@dataclass(frozen=True)
+class ObjectEncoder(Encoder):
+    """Objects as they are, one a row."""
+
+    def encode(self, X: Any, owner: str) -> Objects:
+        del owner
+        if is_frame(X):
+            X = as_narwhals(X).to_numpy()
+        elif sparse.issparse(X):
+            X = X.toarray()
+        if isinstance(X, np.ndarray):
+            return Objects(X)
+        items = np.empty(len(X), dtype=object)
+        for i, item in enumerate(X):
+            items[i] = item
+        return Objects(items)
+
+
+@dataclass(frozen=True)
+class RowNumberEncoder(Encoder):
+    """Row numbers of a matrix of ``size`` rows."""
+
+    size: int
+
+    def encode(self, X: Any, owner: str) -> Objects:
+        rows = np.asarray(X)
+        if rows.ndim == 2 and rows.shape[1] == 1:
+            rows = rows[:, 0]
+        if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):
+            raise InvalidType(
+                f"{owner}: expected row numbers of its {self.size} × {self.size} matrix, got an "
+                f"array of shape {rows.shape} and type {rows.dtype}. Pass np.arange({self.size}) "
+                "or a part of it."
+            )
+        wrong = np.flatnonzero((rows < 0) | (rows >= self.size))
+        if wrong.size:
+            raise InvalidInput(
+                f"{owner}: row number {rows[wrong[0]]} at position {wrong[0]} lies outside "
+                f"0 … {self.size - 1}, the rows of its matrix."
+            )
+        return Objects(rows.astype(np.intp))
+
+
+@dataclass(frozen=True)
+class ColumnEncoder(Encoder):
+    """Some columns of a table or an array, looked at by ``inner``."""
+
+    inner: Encoder  # type: ignore[misc]
+    columns: tuple[Any, ...]  # type: ignore[misc]
+
+    def encode(self, X: Any, owner: str) -> Leaf:
+        return self.inner.encode(select_columns(X, self.columns, owner), owner)
+
+
+def row_count(X: Any) -> int:
+    """Return the number of objects in ``X``."""
+    if hasattr(X, "shape"):
+        if len(X.shape) == 0:
+            raise InvalidType("Expected a batch of objects (rows), got a single number.")
+        return int(X.shape[0])
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
+        raise InvalidType(
+            f"Expected a batch of objects (an array, a frame or a list), got {type(X).__name__}."
+        )
+    return len(X)
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether ``X`` is a table with named columns (pandas, polars, pyarrow …)."""
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+        return False
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def as_narwhals(frame: Any) -> Any:
+    """Return ``frame`` behind the one face that narwhals gives to all data frames."""
+    import narwhals.stable.v2 as nw
+
+    wrapped = nw.from_native(frame, pass_through=True)
+    return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+
+
+def select_columns(X: Any, columns: tuple[Any, ...], owner: str) -> Any:
+    """Return the part of ``X`` that has ``columns`` only, always as a table."""
+    if is_frame(X):
+        frame = as_narwhals(X)
+        names = _names(frame)
+        chosen = [_column_name(column, names, owner) for column in columns]
+        return frame.select(chosen).to_native()
+    table: Any = X if sparse.issparse(X) else np.asarray(X)
+    if table.ndim != 2:
+        raise InvalidInput(_not_a_table(owner, table))
+    for column in columns:
+        if not isinstance(column, numbers.Integral):
+            raise InvalidInput(
+                f"{owner}: column {column!r} was asked for by name, but X is an array without "
+                "names. Pass a data frame, or give the position of the column."
+            )
+        if not -table.shape[1] <= column < table.shape[1]:
+            raise InvalidInput(
+                f"{owner}: there is no column {column}: X has {table.shape[1]} columns."
+            )
+    part = table.tocsc() if sparse.issparse(table) else table
+    return part[:, [int(column) for column in columns]]
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(frame.columns)
+
+
+def _column_name(column: Any, names: Sequence[Any], owner: str) -> Any:
+    if column in names:
+        return column
+    if isinstance(column, numbers.Integral) and -len(names) <= int(column) < len(names):
+        return names[int(column)]
+    known = ", ".join(repr(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
+    raise InvalidInput(f"{owner}: there is no column {column!r}. The table has {known}.")
+
+
+def _not_a_table(owner: str, array: Any) -> str:
+    return (
+        f"{owner}: expected a table of rows and columns, got an array of {array.ndim} "
+        f"dimension{'s' if array.ndim != 1 else ''} and shape {array.shape}. Use "
+        "X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a single row."
+    )
+
+
+def _sparse_vectors(X: Any, owner: str) -> Vectors:
+    if X.dtype.kind not in "fiub":
+        raise InvalidType(f"{owner}: a sparse matrix of type {X.dtype} holds no real numbers.")
+    matrix = sparse.csr_array(X)
+    if matrix.dtype not in _FLOATS:
+        matrix = matrix.astype(np.float64)
+    matrix.sum_duplicates()
+    return Vectors(matrix)
+
+
+def _dense_vectors(X: Any, owner: str) -> Vectors:
+    names = None
+    if is_frame(X):
+        frame = as_narwhals(X)
+        names = tuple(str(name) for name in _names(frame))
+        array = _frame_values(frame, owner)
+    else:
+        array = np.asarray(X)
+    if array.ndim != 2:
+        raise InvalidInput(_not_a_table(owner, array))
+    if array.shape[1] == 0:
+        raise InvalidInput(f"{owner}: X has no columns; at least one number a row is needed.")
+    return Vectors(np.ascontiguousarray(_as_floats(array, names, owner)), names)
+
+
+def _frame_values(frame: Any, owner: str) -> np.ndarray[Any, Any]:
+    columns = []
+    for name in _names(frame):
+        column = frame.get_column(name)
+        if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+            raise InvalidType(
+                f"{owner}: column {name!r} holds {column.dtype}, not numbers. Use a kernel for "
+                "such values on it, as in Delta().on(...), or leave it out."
+            )
+        columns.append(np.asarray(column.to_numpy()))
+    if not columns:
+        return np.empty((len(frame), 0))
+    if any(column.dtype == object for column in columns):
+        columns = [column.astype(np.float64) for column in columns]
+    return np.column_stack(columns)
+
+
+def _as_floats(
+    array: np.ndarray[Any, Any], names: tuple[str, ...] | None, owner: str
+) -> np.ndarray[Any, Any]:
+    if array.dtype in _FLOATS:
+        return array
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    if array.dtype.kind == "c":
+        raise InvalidType(f"{owner}: X holds complex numbers; real ones are needed.")
+    for (i, j), value in np.ndenumerate(array):
+        if value is not None and not isinstance(value, numbers.Real):
+            raise InvalidType(
+                f"{owner}: {value!r} in row {i}, column {_label(j, names)} is not a number. Use a "
+                "kernel for such values on that column, or turn them into numbers."
+            )
+    return np.array(array, dtype=np.float64)
+
+
+def _check_finite(vectors: Vectors, owner: str) -> None:
+    data = vectors.values.data if vectors.is_sparse else vectors.values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(data.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(data)
+    if not bad.any():
+        return
+    if vectors.is_sparse:
+        entries = vectors.values.tocoo()
+        i, j = int(entries.row[bad][0]), int(entries.col[bad][0])
+        value = data[bad][0]
+    else:
+        i, j = (int(part[0]) for part in np.nonzero(bad))
+        value = data[i, j]
+    what = "NaN (a missing value)" if math.isnan(value) else "an infinite value"
+    raise InvalidInput(
+        f"{owner}: Input X contains {'NaN' if math.isnan(value) else 'infinity'}: row {i}, column "
+        f"{_label(j, vectors.names)} is {what}. Fill in or drop such rows first."
+    )
+
+
+def _check_nonnegative(vectors: Vectors, owner: str) -> None:
+    data = vectors.values.data if vectors.is_sparse else vectors.values
+    if not data.size or data.min() >= 0:
+        return
+    dense = vectors.values.tocoo() if vectors.is_sparse else None
+    if dense is not None:
+        first = int(np.flatnonzero(dense.data < 0)[0])
+        i, j = int(dense.row[first]), int(dense.col[first])
+    else:
+        i, j = (int(part[0]) for part in np.nonzero(data < 0))
+    raise InvalidInput(
+        f"{owner}: row {i}, column {_label(j, vectors.names)} is negative; this kernel compares "
+        "histograms and takes values ≥ 0 only. Shift or scale the data, or use another kernel."
+    )
+
+
+def _label(column: int, names: tuple[str, ...] | None) -> str:
+    return str(column) if names is None else repr(names[column])
+
+
+def _category_codes(
+    column: np.ndarray[Any, Any], position: int, owner: str
+) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    if column.dtype.kind in "iub":
+        return _mix(column.astype(np.int64).view(np.uint64))
+    if column.dtype.kind == "f":
+        if np.isnan(column).any():
+            raise InvalidInput(_missing_category(owner, int(np.isnan(column).argmax()), position))
+        if np.all(column == np.rint(column)) and np.all(np.abs(column) < 2**62):
+            return _mix(column.astype(np.int64).view(np.uint64))
+        return np.array([_value_code(value.item()) for value in column], dtype=np.uint64)
+    known: dict[Any, int] = {}
+    codes = np.empty(len(column), dtype=np.uint64)
+    for i, value in enumerate(column.tolist()):
+        if value is None or value != value:
+            raise InvalidInput(_missing_category(owner, i, position))
+        code = known.get(value)
+        if code is None:
+            code = known[value] = _value_code(value)
+        codes[i] = code
+    return codes
+
+
+def _missing_category(owner: str, row: int, column: int) -> str:
+    return (
+        f"{owner}: the category in row {row}, column {column} is missing. Fill it in (for example "
+        "with a category of its own, 'unknown') or drop the row."
+    )
+
+
+def _value_code(value: Any) -> int:
+    """Hash one value; 1, 1.0 and True are equal in Python and get equal codes."""
+    if isinstance(value, numbers.Real) and float(value).is_integer() and abs(float(value)) < 2**62:
+        return int(_mix(np.array([int(cast(int, value))], dtype=np.int64).view(np.uint64))[0])
+    text = f"number {float(value)!r}" if isinstance(value, numbers.Real) else f"text {value}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _mix(codes: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Scramble 64-bit integers (the finaliser of splitmix64), one to one."""
+    mixed = codes + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -1,0 +1,344 @@
+"""Kernel values of all pairs of two batches of points: block by block, on several threads.
+
+:class:`Pairs` binds two batches; :class:`Block` and :class:`Diagonal` hand out the statistics of
+some pairs. A kernel turns either into kernel values with one and the same formula.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from mercer import _parallel
+from mercer._typing import Array, Index
+from mercer.exceptions import NumericalOverflow
+from mercer.kernels.points import Points
+from mercer.kernels.statistics import Side, Statistic
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+TILE = 512
+WIDE_TILE = (256, 1024)
+_SMALL = 128 * 128
+_BANDS = 32
+_PARTIAL_SUMS = 1 << 25
+
+Formula: TypeAlias = "Callable[[Values], Array]"
+
+
+class Values:
+    """The statistics of some pairs of points, of one shape; computed when asked for."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __getitem__(self, statistic: Statistic) -> Array:
+        """Return the values of a statistic; they may be shared and must not be changed."""
+        raise NotImplementedError
+
+    def fresh(self, statistic: Statistic) -> Array:
+        """Return the values of a statistic in an array that the caller may overwrite."""
+        return self[statistic].copy()
+
+    @property
+    def left(self) -> Values:
+        """The pairs (x, x) for the rows x, in a shape that broadcasts against this one."""
+        raise NotImplementedError
+
+    @property
+    def right(self) -> Values:
+        """The pairs (z, z) for the columns z, in a shape that broadcasts against this one."""
+        raise NotImplementedError
+
+    def within(self, columns: tuple[Any, ...]) -> Values:
+        """Return the values that a kernel sees which lives on some columns of a table."""
+        return _Within(self, columns)
+
+
+class Pairs:
+    """All pairs of the points ``A`` (rows) with the points ``B`` (columns, or ``A`` itself).
+
+    ``stored`` maps statistics to whole matrices that were computed before.
+    """
+
+    def __init__(
+        self, A: Points, B: Points | None = None, stored: dict[Statistic, Array] | None = None
+    ) -> None:
+        self.A = A
+        self.B = A if B is None else B
+        self.symmetric = B is None or B is A
+        self.shape = (len(self.A), len(self.B))
+        self.dtype = np.result_type(self.A.dtype, self.B.dtype)
+        self.stored = {} if stored is None else stored
+        self._sides: dict[Statistic, tuple[Side, Side]] = {}
+        self._diagonals: dict[tuple[Statistic, int], Array] = {}
+        self._lock = RLock()
+
+    def sides(self, statistic: Statistic) -> tuple[Any, Any]:
+        """Return both batches, prepared for a statistic once."""
+        with self._lock:
+            if statistic not in self._sides:
+                self._sides[statistic] = statistic.prepare(self.A, self.B)
+            return self._sides[statistic]
+
+    def diagonal(self, statistic: Statistic, side: int) -> Array:
+        """Return the statistic of each row (0) or column (1) with itself, computed once."""
+        with self._lock:
+            key = (statistic, 0 if self.symmetric else side)
+            if key not in self._diagonals:
+                self._diagonals[key] = statistic.diagonal(self.sides(statistic)[side])
+            return self._diagonals[key]
+
+    def block(self, rows: Index, columns: Index, uses: Mapping[Statistic, int] = {}) -> Block:
+        """Return the values of some rows and columns; ``uses`` counts who asks for what."""
+        return Block(self, rows, columns, uses)
+
+    def row_diagonal(self) -> Values:
+        """Return the pairs (x, x) for all rows x."""
+        return Diagonal(self, slice(0, self.shape[0]), 0)
+
+
+class Block(Values):
+    """A rectangle of pairs."""
+
+    def __init__(
+        self, pairs: Pairs, rows: Index, columns: Index, uses: Mapping[Statistic, int]
+    ) -> None:
+        self._pairs, self._rows, self._columns, self._uses = pairs, rows, columns, uses
+        self._known: dict[Statistic, Array] = {}
+        self.shape = (_length(rows), _length(columns))
+        self.dtype = pairs.dtype
+
+    def __getitem__(self, statistic: Statistic) -> Array:
+        if statistic not in self._known:
+            self._known[statistic] = self._compute(statistic)
+        return self._known[statistic]
+
+    def fresh(self, statistic: Statistic) -> Array:
+        alone = self._uses.get(statistic, 0) == 1 and statistic not in self._pairs.stored
+        return self._compute(statistic) if alone else self[statistic].copy()
+
+    @property
+    def left(self) -> Values:
+        return Diagonal(self._pairs, self._rows, 0, column=True)
+
+    @property
+    def right(self) -> Values:
+        return Diagonal(self._pairs, self._columns, 1)
+
+    def _compute(self, statistic: Statistic) -> Array:
+        whole = self._pairs.stored.get(statistic)
+        if whole is not None:
+            part = whole[self._rows]
+            return part[:, self._columns]
+        a, b = self._pairs.sides(statistic)
+        return statistic.compute(a.take(self._rows), b.take(self._columns))
+
+
+class Diagonal(Values):
+    """The pairs of some points with themselves."""
+
+    def __init__(self, pairs: Pairs, index: Index, side: int, column: bool = False) -> None:
+        self._pairs, self._index, self._side, self._column = pairs, index, side, column
+        count = _length(index)
+        self.shape = (count, 1) if column else (count,)
+        self.dtype = pairs.dtype
+
+    def __getitem__(self, statistic: Statistic) -> Array:
+        return self._pairs.diagonal(statistic, self._side)[self._index].reshape(self.shape)
+
+    @property
+    def left(self) -> Values:
+        return self
+
+    @property
+    def right(self) -> Values:
+        return self
+
+
+class _Within(Values):
+    def __init__(self, outer: Values, columns: tuple[Any, ...]) -> None:
+        self._outer, self._columns = outer, columns
+        self.shape, self.dtype = outer.shape, outer.dtype
+
+    def __getitem__(self, statistic: Statistic) -> Array:
+        return self._outer[statistic.within(self._columns)]
+
+    def fresh(self, statistic: Statistic) -> Array:
+        return self._outer.fresh(statistic.within(self._columns))
+
+    @cached_property
+    def left(self) -> Values:
+        return _Within(self._outer.left, self._columns)
+
+    @cached_property
+    def right(self) -> Values:
+        return _Within(self._outer.right, self._columns)
+
+
+class Evaluator:
+    """A formula (a kernel, or the derivative of one) on all pairs of two batches of points."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        pairs: Pairs,
+        formula: Formula | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.kernel, self.pairs = kernel, pairs
+        self.threads = _parallel.thread_count(threads)
+        self._formula = formula or kernel.evaluate
+        self._uses = Counter(kernel.statistics()) if formula is None else {}
+
+    def dense(self, dtype: Any = None) -> Array:
+        """Return the whole matrix; where rows and columns are one batch, exactly symmetric."""
+        shape = self.pairs.shape
+        out: Array = np.empty(shape, dtype=dtype or self._result_dtype())
+        self.fill(out, slice(0, shape[0]), slice(0, shape[1]))
+        return out
+
+    def fill(self, out: Array, rows: Index, columns: Index) -> None:
+        """Write the values of some rows and columns into ``out``."""
+        n = self.pairs.shape[0]
+        mirror = self.pairs.symmetric and _is_all(rows, n) and _is_all(columns, n)
+
+        def task(tile: tuple[slice, slice]) -> None:
+            i, j = tile
+            block = self.values(_part(rows, i), _part(columns, j))
+            if mirror and i == j:
+                block = np.triu(block) + np.triu(block, 1).T
+            out[i, j] = block
+            if mirror and i != j:
+                out[j, i] = block.T
+
+        self._prepare()
+        tiles = _triangle(n) if mirror else _rectangle(out.shape[0], out.shape[1], self.threads)
+        _parallel.run(task, tiles, self.threads if out.size > _SMALL else 1)
+
+    def multiply(self, V: Array) -> Array:
+        """Return K @ V, of which only a few blocks exist at any time.
+
+        Each block of a symmetric K serves twice, above and below the diagonal. The sums are taken
+        in an order that does not depend on the number of threads.
+        """
+        n, m = self.pairs.shape
+        self._prepare()
+        if self.pairs.symmetric and _BANDS * V.size <= _PARTIAL_SUMS:
+            return self._multiply_symmetric(V)
+        out = np.zeros((n, V.shape[1]), dtype=np.result_type(self._result_dtype(), V))
+
+        def task(i: slice) -> None:
+            for j in _cut(m, WIDE_TILE[1]):
+                out[i] += self.values(i, j) @ V[j]
+
+        _parallel.run(task, _cut(n, WIDE_TILE[0]), self.threads)
+        return out
+
+    def values(self, rows: Index, columns: Index) -> Array:
+        """Return the values of one block, checked to be finite."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            block = self._formula(self.pairs.block(rows, columns, self._uses))
+            healthy = np.isfinite(np.add.reduce(block, axis=None))
+        if not healthy:
+            self._refuse_overflow(block, rows, columns)
+        return block
+
+    def diagonal(self) -> Array:
+        """Return the values of each row with itself."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            values = self._formula(self.pairs.row_diagonal())
+        if not np.isfinite(values).all():
+            n = self.pairs.shape[0]
+            self._refuse_overflow(np.diag(values), slice(0, n), slice(0, n))
+        return values.astype(self._result_dtype(), copy=False)
+
+    def _multiply_symmetric(self, V: Array) -> Array:
+        n = self.pairs.shape[0]
+        tiles = _cut(n, _band(n))
+        dtype = np.result_type(self._result_dtype(), V)
+        partial = [np.zeros((n - i.start, V.shape[1]), dtype=dtype) for i in tiles]
+
+        def task(number: int) -> None:
+            i, sums = tiles[number], partial[number]
+            for rows in _cut(i.stop - i.start, TILE, i.start):
+                for columns in _cut(n - rows.start, TILE, rows.start):
+                    block = self.values(rows, columns)
+                    sums[_shift(rows, i.start)] += block @ V[columns]
+                    if columns != rows:
+                        sums[_shift(columns, i.start)] += block.T @ V[rows]
+
+        _parallel.run(task, range(len(tiles)), self.threads)
+        out = np.zeros((n, V.shape[1]), dtype=dtype)
+        for i, sums in zip(tiles, partial, strict=True):
+            out[i.start :] += sums
+        return out
+
+    def _prepare(self) -> None:
+        """Prepare the sides before threads ask for them."""
+        for statistic in set(self.kernel.statistics()) - set(self.pairs.stored):
+            self.pairs.sides(statistic)
+
+    def _result_dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.pairs.dtype)
+
+    def _refuse_overflow(self, block: Array, rows: Index, columns: Index) -> None:
+        bad = np.argwhere(~np.isfinite(block))
+        if not len(bad):
+            return
+        i, j = (int(_numbers(index)[at]) for index, at in zip((rows, columns), bad[0], strict=True))
+        raise NumericalOverflow(
+            f"{self.kernel}: the value of row {i} and column {j} is not a finite number. Scale the "
+            "data, lower the degree or the bandwidth, or normalise the kernel."
+        )
+
+
+def _length(index: Index) -> int:
+    return index.stop - index.start if isinstance(index, slice) else len(index)
+
+
+def _numbers(index: Index) -> Any:
+    return range(index.start, index.stop) if isinstance(index, slice) else index
+
+
+def _part(index: Index, part: slice) -> Index:
+    return _shift(part, -index.start) if isinstance(index, slice) else index[part]
+
+
+def _shift(part: slice, by: int) -> slice:
+    return slice(part.start - by, part.stop - by)
+
+
+def _is_all(index: Index, count: int) -> bool:
+    return isinstance(index, slice) and index == slice(0, count)
+
+
+def _cut(count: int, size: int, start: int = 0) -> list[slice]:
+    return [slice(start + i, start + min(i + size, count)) for i in range(0, count, size)]
+
+
+def _band(n: int) -> int:
+    """Return the rows of one task of a symmetric product: few tasks, so few partial sums."""
+    return max(_side(n), -(-n // _BANDS))
+
+
+def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
+    """Cut the upper triangle of an n × n matrix into square tiles."""
+    parts = _cut(n, _side(n))
+    return ((i, j) for at, i in enumerate(parts) for j in parts[at:])
+
+
+def _side(n: int) -> int:
+    """Return the side of a tile: small matrices are cut finer, so that all threads have work."""
+    return max(32, min(TILE, -(-n // 8)))
+
+
+def _rectangle(n: int, m: int, threads: int) -> Iterable[tuple[slice, slice]]:
+    height = max(1, min(WIDE_TILE[0], -(-n // (4 * threads))))
+    return ((i, j) for i in _cut(n, height) for j in _cut(m, WIDE_TILE[1]))

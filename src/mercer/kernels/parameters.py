@@ -1,0 +1,160 @@
+"""Parameters of kernels: the scikit-learn protocol, equality, hashing, checks."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.exceptions import InvalidParameter
+
+
+class Parametrised:
+    """An object that is nothing but its constructor's parameters.
+
+    ``get_params`` and ``set_params`` follow scikit-learn, so clone and searches work, with nested
+    names such as ``left__gamma``. Two objects are equal when class and parameters are. Parameters
+    are checked when the object is made and when they are set.
+    """
+
+    def __init__(self) -> None:
+        self.check_parameters()
+
+    def check_parameters(self) -> None:
+        """Raise :class:`InvalidParameter` where a parameter has an impossible value."""
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Return the names of the constructor's parameters, in their order."""
+        found = inspect.signature(cls).parameters.values()
+        return tuple(p.name for p in found if p.kind is not p.VAR_POSITIONAL)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with those of parameters that have their own if ``deep``."""
+        params: dict[str, Any] = {}
+        for name in self.parameter_names():
+            value = params[name] = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                params.update({f"{name}__{k}": v for k, v in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``left__gamma`` reaches the ``gamma`` of ``left``."""
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in self.parameter_names():
+                raise InvalidParameter(
+                    f"{type(self).__name__} has no parameter {name!r}. It has "
+                    f"{', '.join(self.parameter_names()) or 'none'}."
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                setattr(self, name, value)
+        for name, inner in nested.items():
+            getattr(self, name).set_params(**inner)
+        self.check_parameters()
+        return self
+
+    def replace(self, **params: Any) -> Self:
+        """Return a copy with other parameters; nested names work as in ``set_params``."""
+        return self.__sklearn_clone__().set_params(**params) if params else self
+
+    def __sklearn_clone__(self) -> Self:
+        values = self.get_params(deep=False)
+        copies = {name: _copy(value) for name, value in values.items()}
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(copies)
+        return clone
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, Parametrised)
+        return self is other or all(
+            same_value(getattr(self, name), getattr(other, name)) for name in self.parameter_names()
+        )
+
+    def __hash__(self) -> int:
+        values = (_hashable(getattr(self, name)) for name in self.parameter_names())
+        return hash((type(self), *values))
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self)).parameters
+        shown = []
+        for name in self.parameter_names():
+            value = getattr(self, name)
+            if not same_value(value, parameters[name].default):
+                shown.append(f"{name}={_short(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Tell whether two parameter values are equal; arrays are compared entry by entry."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray | list | tuple) or isinstance(b, np.ndarray | list | tuple):
+        try:
+            return bool(np.array_equal(a, b))
+        except (TypeError, ValueError):
+            return False
+    return (type(a) is type(b) and bool(a == b)) or (_is_number(a) and _is_number(b) and a == b)
+
+
+def check_number(
+    owner: object,
+    name: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    integer: bool = False,
+) -> None:
+    """Raise :class:`InvalidParameter` unless a parameter is a number within its bounds."""
+    value = getattr(owner, name)
+    kind = "a whole number" if integer else "a number"
+    good = _is_number(value) and (not integer or float(value).is_integer())
+    if good and math.isfinite(value) and low <= value <= high and not (open_low and value == low):
+        return
+    bound = ""
+    if math.isfinite(low):
+        bound = f" {'>' if open_low else '≥'} {low:g}"
+    if math.isfinite(high):
+        bound += f" and ≤ {high:g}" if bound else f" ≤ {high:g}"
+    raise InvalidParameter(f"{type(owner).__name__}: {name}={value!r} has to be {kind}{bound}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _copy(value: Any) -> Any:
+    """Copy what may change (nested kernels, lists); arrays and functions are shared."""
+    if isinstance(value, Parametrised):
+        return value.__sklearn_clone__()
+    return list(value) if isinstance(value, list) else value
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, np.ndarray | list | tuple):
+        array = np.asarray(value)
+        return array.shape, array.ravel()[:16].tobytes() if array.dtype != object else None
+    try:
+        hash(value)
+    except TypeError:
+        return type(value)
+    return value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        if value.size > 8:
+            return f"<array {' × '.join(map(str, value.shape))}>"
+        return repr(value.tolist())
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    return getattr(value, "__name__", None) or repr(value)

@@ -1,0 +1,168 @@
+"""Points: the compact, validated form of a batch of objects, and the leaves they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from secrets import randbits
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+from scipy import sparse
+
+from mercer._typing import Array, Index
+from mercer.exceptions import InvalidInput
+
+if TYPE_CHECKING:
+    from mercer.kernels.encoders import Encoder
+
+
+class Leaf(Protocol):
+    """One encoded part of a batch of objects."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, index: Index) -> Self:
+        """Return the objects of ``index``."""
+        ...
+
+    def join(self, other: Self) -> Self:
+        """Return the objects of both, one after the other."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Rows of numbers, dense (C-contiguous) or CSR, with their squared norms."""
+
+    values: Any
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sparse.issparse(self.values))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        dtype: np.dtype[Any] = np.dtype(self.values.dtype)
+        return dtype
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        if self.is_sparse:
+            return np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
+        norms: Array = np.einsum("ij,ij->i", self.values, self.values)
+        return norms
+
+    def take(self, index: Index) -> Vectors:
+        """Return some rows; squared norms that are known come along."""
+        part = Vectors(self.values[index], self.names)
+        if "squared_norms" in self.__dict__:
+            part.__dict__["squared_norms"] = self.squared_norms[index]
+        return part
+
+    def join(self, other: Vectors) -> Vectors:
+        """Return the rows of both."""
+        if self.is_sparse or other.is_sparse:
+            both = [sparse.csr_array(side.values) for side in (self, other)]
+            return Vectors(sparse.csr_array(sparse.vstack(both)), self.names)
+        return Vectors(np.concatenate([self.values, other.values]), self.names)
+
+    def dense(self) -> Array:
+        """Return the rows as a dense array."""
+        values: Array = self.values.toarray() if self.is_sparse else self.values
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Rows of categories, each a 64-bit code that depends on the value alone."""
+
+    codes: np.ndarray[Any, np.dtype[np.uint64]]
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    def take(self, index: Index) -> Categories:
+        """Return some rows."""
+        return Categories(self.codes[index])
+
+    def join(self, other: Categories) -> Categories:
+        """Return the rows of both."""
+        return Categories(np.concatenate([self.codes, other.codes]))
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """Objects kept as they came, for kernels that are plain Python functions."""
+
+    items: np.ndarray[Any, Any]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, index: Index) -> Objects:
+        """Return some objects."""
+        return Objects(self.items[index])
+
+    def join(self, other: Objects) -> Objects:
+        """Return the objects of both."""
+        return Objects(np.concatenate([self.items, other.items]))
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """A batch of encoded objects: one leaf for each distinct way in which kernels look at them.
+
+    ``ids`` say which objects these are: two points are the *same* object, and not only equal ones,
+    when their ids agree. White noise asks for that.
+    """
+
+    leaves: Mapping[Encoder, Leaf]
+    ids: np.ndarray[Any, np.dtype[np.int64]]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, leaves: Mapping[Encoder, Leaf], count: int, dtype: np.dtype[Any]) -> Points:
+        """Make points of a new batch, with ids that no other batch has."""
+        return cls(leaves, np.arange(count, dtype=np.int64) + randbits(62), dtype)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, encoder: Encoder) -> Leaf:
+        try:
+            return self.leaves[encoder]
+        except KeyError:
+            raise InvalidInput(
+                f"These points were encoded for another kernel: they have no leaf {encoder}. "
+                "Encode the data with this kernel."
+            ) from None
+
+    def take(self, index: Index) -> Points:
+        """Return some of the points; they stay the same objects."""
+        leaves = {encoder: leaf.take(index) for encoder, leaf in self.leaves.items()}
+        return replace(self, leaves=leaves, ids=self.ids[index])
+
+    def join(self, other: Points) -> Points:
+        """Return the points of both, one after the other."""
+        leaves = {encoder: leaf.join(other[encoder]) for encoder, leaf in self.leaves.items()}
+        dtype = np.result_type(self.dtype, other.dtype)
+        return Points(leaves, np.concatenate([self.ids, other.ids]), dtype)
+
+    def within(self, columns: tuple[Any, ...]) -> Points:
+        """Return the points as a kernel sees them that lives on some columns of a table."""
+        inner = {
+            encoder.inner: leaf
+            for encoder, leaf in self.leaves.items()
+            if encoder.columns == columns and encoder.inner is not None
+        }
+        return replace(self, leaves=inner)

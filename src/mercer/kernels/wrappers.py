@@ -1,0 +1,228 @@
+"""Kernels around other things: a kernel normalised, a kernel on columns, a function, a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.kernels import definite
+from mercer.kernels.algebra import Power, Product, Scaled, Sum, _bracket, _Wrapper
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import ColumnEncoder, Encoder, ObjectEncoder, RowNumberEncoder
+from mercer.kernels.evaluation import Values
+from mercer.kernels.features import Features
+from mercer.kernels.points import Objects, Points
+from mercer.kernels.statistics import Statistic
+
+
+class Normalized(_Wrapper):
+    """A kernel scaled to k(x, x) = 1; 0 where a diagonal value is 0.
+
+    k(x, z)/√(k(x, x) k(z, z))
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        super().__init__()
+
+    @property
+    def definite(self) -> Definite:
+        return definite.of_normalisation(self.kernel.definite)
+
+    @property
+    def divisible(self) -> bool:
+        return self.kernel.divisible
+
+    def evaluate(self, values: Values) -> Array:
+        result = self.kernel.evaluate(values)
+        result *= self._inverse_root(values.left)
+        result *= self._inverse_root(values.right)
+        return result
+
+    def gradient(self, values: Values, name: str) -> Array:
+        inner = name.partition("__")[2]
+        result = self.kernel.gradient(values, inner) * self._inverse_root(values.left)
+        result = result * self._inverse_root(values.right)
+        share = self._diagonal_slope(values.left, inner) + self._diagonal_slope(values.right, inner)
+        return np.asarray(result - 0.5 * self.evaluate(values) * share)
+
+    def feature_map(self, points: Points) -> Features:
+        return self.kernel.feature_map(points).normalized()
+
+    def _inverse_root(self, side: Values) -> Array:
+        diagonal = self.kernel.evaluate(side)
+        if (diagonal < 0).any():
+            raise InvalidInput(
+                f"{self}: k(x, x) = {diagonal.min():g} is negative; only kernels with k(x, x) ≥ 0 "
+                "can be normalised."
+            )
+        inverse = np.zeros_like(diagonal)
+        np.divide(1, np.sqrt(diagonal), out=inverse, where=diagonal > 0)
+        return inverse
+
+    def _diagonal_slope(self, side: Values, name: str) -> Array:
+        diagonal = self.kernel.evaluate(side)
+        slope = self.kernel.gradient(side, name)
+        return np.divide(slope, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+
+    def __repr__(self) -> str:
+        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.normalized()"
+
+
+class On(_Wrapper):
+    """A kernel on some columns of a table or an array.
+
+    k(x, z) = k'(x[columns], z[columns])
+    """
+
+    def __init__(self, kernel: Kernel, columns: Sequence[Any]) -> None:
+        self.kernel, self.columns = kernel, columns
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if isinstance(self.columns, str) or not len(self.columns):
+            raise InvalidParameter(
+                f"On: columns={self.columns!r} has to be a list of names or positions, not empty."
+            )
+        if len(set(self._key)) < len(self._key):
+            raise InvalidParameter(f"On: columns={list(self.columns)} names a column twice.")
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(self.columns)
+
+    @property
+    def definite(self) -> Definite:
+        return self.kernel.definite
+
+    @property
+    def divisible(self) -> bool:
+        return self.kernel.divisible
+
+    def resolve(self, points: Points) -> Self:
+        inner = self.kernel.resolve(points.within(self._key))
+        return self if inner is self.kernel else self.replace(kernel=inner)
+
+    def encoders(self) -> dict[Encoder, str]:
+        inner = self.kernel.encoders()
+        return {ColumnEncoder(encoder, self._key): owner for encoder, owner in inner.items()}
+
+    def statistics(self) -> Sequence[Statistic]:
+        return [statistic.within(self._key) for statistic in self.kernel.statistics()]
+
+    def evaluate(self, values: Values) -> Array:
+        return self.kernel.evaluate(values.within(self._key))
+
+    def gradient(self, values: Values, name: str) -> Array:
+        return self.kernel.gradient(values.within(self._key), name.partition("__")[2])
+
+    def feature_map(self, points: Points) -> Features:
+        return self.kernel.feature_map(points.within(self._key))
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(column) for column in self.columns)
+        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.on({names})"
+
+
+class FunctionKernel(Kernel):
+    """A plain Python function as a kernel.
+
+    k(x, z) = f(x, z), called for each pair; with ``vectorized=True`` f takes two batches and
+    returns the matrix of all pairs. Say ``positive=True`` if you know that it is positive
+    semi-definite.
+    """
+
+    encoder = ObjectEncoder()
+
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        vectorized: bool = False,
+        positive: bool = False,
+    ) -> None:
+        self.function, self.vectorized, self.positive = function, vectorized, positive
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        if not callable(self.function):
+            raise InvalidParameter(
+                f"FunctionKernel: function={self.function!r} has to be a function of two objects."
+            )
+
+    @property
+    def definite(self) -> Definite:
+        return Definite.POSITIVE if self.positive else Definite.UNKNOWN
+
+    def compare(self, a: Objects, b: Objects) -> Array:
+        if self.vectorized:
+            matrix = np.asarray(self.function(a.items, b.items), dtype=np.float64)
+            if matrix.shape != (len(a), len(b)):
+                raise InvalidInput(
+                    f"{self}: the function returned an array of shape {matrix.shape} for "
+                    f"{len(a)} × {len(b)} objects."
+                )
+            return matrix.copy()
+        result = np.empty((len(a), len(b)))
+        for i, x in enumerate(a.items):
+            for j, z in enumerate(b.items):
+                result[i, j] = self._value(x, z)
+        return result
+
+    def compare_self(self, a: Objects) -> Array:
+        if self.vectorized:
+            return super().compare_self(a)
+        return np.array([self._value(x, x) for x in a.items])
+
+    def _value(self, x: Any, z: Any) -> float:
+        value = self.function(x, z)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"{self}: the function returned {value!r}, not a number. A function of whole "
+                "batches needs vectorized=True."
+            ) from None
+
+
+class Precomputed(Kernel):
+    """A matrix of kernel values as a kernel over its row numbers.
+
+    k(i, j) = K[i, j]
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        matrix = np.asarray(self.matrix)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+            raise InvalidParameter(
+                f"Precomputed: the matrix has shape {matrix.shape}; it has to be square."
+            )
+        if matrix.dtype.kind not in "fiub":
+            raise InvalidParameter(f"Precomputed: a matrix of type {matrix.dtype} is not real.")
+        if not np.isfinite(matrix).all():
+            i, j = np.argwhere(~np.isfinite(matrix))[0]
+            raise InvalidParameter(f"Precomputed: entry ({i}, {j}) is not a finite number.")
+
+    @property
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        return RowNumberEncoder(len(self.matrix))
+
+    def compare(self, a: Objects, b: Objects) -> Array:
+        return np.asarray(np.asarray(self.matrix)[np.ix_(a.items, b.items)], dtype=self._dtype)
+
+    def compare_self(self, a: Objects) -> Array:
+        return np.asarray(np.asarray(self.matrix)[a.items, a.items], dtype=self._dtype)
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        own = np.asarray(self.matrix).dtype
+        return own if own == np.float32 else np.dtype(np.float64)
