@@ -13,6 +13,8 @@ release = version = metadata.version("mercer")
 
 extensions = [
     "api_pages",
+    "guide_code",
+    "kernel_table",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -37,10 +39,12 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"[\\/](plot_\w+|first_look)\.py$",
     "ignore_pattern": r"[\\/]_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_style.Order",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
+    "reset_modules": ("gallery_style.reset",),
+    "image_srcset": ["2x"],
     "plot_gallery": "True",
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array
+from mercer._typing import Array, Index
 from mercer.exceptions import InvalidInput
-from mercer.gram.operator import GramMatrix
+from mercer.gram.operator import GramMatrix, row_numbers
 from mercer.kernels import definite
 from mercer.kernels.definite import Definite
 
@@ -44,18 +44,17 @@ class Centring:
                 f"has {gram.shape[1]:,} columns. Its columns have to be the training points."
             )
         row_means = gram @ np.full(gram.shape[1], 1 / gram.shape[1])
-        return CentredGram(gram, self, row_means)
+        return CentredGram(gram, self.total_mean, row_means, self.column_means)
 
 
 class CentredGram(GramMatrix):
     """A Gram matrix around the mean of the training points."""
 
     def __init__(
-        self, gram: GramMatrix, centring: Centring, row_means: Array, columns: Any = None
+        self, gram: GramMatrix, total_mean: float, row_means: Array, column_means: Array
     ) -> None:
-        self._gram, self._centring, self._row_means = gram, centring, row_means
-        means = centring.column_means
-        self._column_means = means if columns is None else means[columns]
+        self._gram, self._total_mean = gram, total_mean
+        self._row_means, self._column_means = row_means, column_means
         self.shape, self.dtype = gram.shape, gram.dtype
 
     @property
@@ -67,28 +66,34 @@ class CentredGram(GramMatrix):
         return self._gram.symmetric
 
     def diag(self) -> Array:
-        shifted = self._gram.diag() - 2 * self._row_means + self._centring.total_mean
+        shifted = self._gram.diag() - 2 * self._row_means + self._total_mean
         return shifted.astype(self.dtype, copy=False)
 
     def rows(self, index: Any) -> Array:
-        return self._centred(self._gram.rows(index), self._row_means[index])
+        return self._centred(
+            self._gram.rows(index), self._row_means[row_numbers(index, self.shape[0])]
+        )
 
     def take(self, rows: Any, columns: Any = None) -> CentredGram:
-        at = rows if self.symmetric and columns is None else columns
         part = self._gram.take(rows, columns)
-        return CentredGram(part, self._centring, self._row_means[rows], at)
+        at = row_numbers(rows, self.shape[0])
+        if columns is not None:
+            other: Index = row_numbers(columns, self.shape[1])
+        else:
+            other = at if self.symmetric else slice(0, self.shape[1])
+        return CentredGram(part, self._total_mean, self._row_means[at], self._column_means[other])
 
     def dense(self, dtype: Any = None) -> Array:
         return self._centred(self._gram.dense(dtype), self._row_means)
 
     def _centred(self, block: Array, row_means: Array) -> Array:
         block -= row_means[:, None].astype(block.dtype)
-        block -= (self._column_means - self._centring.total_mean).astype(block.dtype)
+        block -= (self._column_means - self._total_mean).astype(block.dtype)
         return block
 
     def _multiply(self, V: Array) -> Array:
         sums = V.sum(axis=0)
         result = self._gram @ V
         result -= self._row_means[:, None] * sums
-        result -= self._column_means @ V - self._centring.total_mean * sums
+        result -= self._column_means @ V - self._total_mean * sums
         return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ class Expansion:
     coefficients : array of shape (n,) or (n, outputs)
         The aᵢ; several columns make a function with several values.
     """
+
+    # Products with NumPy scalars are ours.
+    __array_ufunc__ = None
 
     def __init__(self, kernel: Kernel, points: Any, coefficients: Any) -> None:
         self.points: Points = kernel.encode(points)
@@ -70,6 +74,8 @@ class Expansion:
         return (self - other).norm()
 
     def __add__(self, other: Expansion) -> Expansion:
+        if not isinstance(other, Expansion):
+            return NotImplemented
         self._check_same_space(other)
         if other.points is self.points:
             return Expansion(self.kernel, self.points, self.coefficients + other.coefficients)
@@ -79,6 +85,8 @@ class Expansion:
         )
 
     def __mul__(self, factor: float) -> Expansion:
+        if not isinstance(factor, numbers.Real):
+            return NotImplemented
         return Expansion(self.kernel, self.points, self.coefficients * factor)
 
     __rmul__ = __mul__
@@ -87,7 +95,7 @@ class Expansion:
         return self * -1.0
 
     def __sub__(self, other: Expansion) -> Expansion:
-        return self + (-other)
+        return self + other * -1.0
 
     def __repr__(self) -> str:
         outputs = "" if self.coefficients.ndim == 1 else f", {self.coefficients.shape[1]} outputs"

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import _memory
 from mercer._typing import Array, Index, IntArray
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.cache import RowCache
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
@@ -61,11 +61,19 @@ class GramMatrix:
         if V.dtype.kind not in "fiub":
             raise InvalidInput(f"A Gram matrix cannot multiply an array of type {V.dtype}.")
         floats = V if V.dtype.kind == "f" else V.astype(np.float64)
-        result = self._multiply(floats.reshape(len(V), -1))
+        result = self._multiply(floats[:, None] if V.ndim == 1 else floats)
         return result.reshape((self.shape[0], *V.shape[1:]))
 
     def _multiply(self, V: Array) -> Array:
         raise NotImplementedError
+
+    def _check_symmetric(self) -> None:
+        if not self.symmetric:
+            n, m = self.shape
+            raise InvalidInput(
+                f"A Gram matrix of {n:,} rows and {m:,} other columns has no diagonal k(x, x). Ask "
+                "the kernel: k.diag(X)."
+            )
 
     def _check_size(self, dtype: np.dtype[Any]) -> None:
         n, m = self.shape
@@ -110,9 +118,13 @@ class Gram(GramMatrix):
     ) -> None:
         A = kernel.encode(X)
         B = None if Y is None else kernel.encode(Y)
+        if statistic_bytes < 0:
+            raise InvalidParameter(f"statistic_bytes={statistic_bytes}: a budget is 0 or more.")
+        if dtype is not None and np.dtype(dtype).kind != "f":
+            raise InvalidParameter(f"Gram: dtype={dtype!r} has to be a type of real numbers.")
         self._cache_bytes, self._statistic_bytes = cache_bytes, statistic_bytes
         self._threads = threads
-        self._bind(kernel.resolve(A if B is None else B), Pairs(A, B, {}), dtype)
+        self._bind(kernel.resolve(A if B is None else B), Pairs(A, B, {}, dtype))
 
     @property
     def definite(self) -> Definite:
@@ -142,29 +154,25 @@ class Gram(GramMatrix):
         """The transposed matrix."""
         if self.symmetric:
             return self
-        return self._derived(self.kernel, Pairs(self._pairs.B, self._pairs.A, {}))
+        return self._derived(self.kernel, Pairs(self._pairs.B, self._pairs.A, {}, self.dtype))
 
     def diag(self) -> Array:
-        n, m = self.shape
-        if n != m:
-            raise InvalidInput(
-                f"A Gram matrix of shape {n:,} × {m:,} has no diagonal. Ask the kernel: k.diag(X)."
-            )
-        return self._evaluator.diagonal().astype(self.dtype, copy=False)
+        self._check_symmetric()
+        return self._evaluator.diagonal()
 
     def rows(self, index: Any) -> Array:
-        rows = self._row_numbers(index, self.shape[0])
+        rows = row_numbers(index, self.shape[0])
         return self._cache.fetch(rows, self._compute_rows)
 
     def take(self, rows: Any, columns: Any = None) -> Gram:
-        at = self._row_numbers(rows, self.shape[0])
+        at = row_numbers(rows, self.shape[0])
         if self.symmetric and columns is None:
-            pairs = Pairs(self.points.take(at), None, self._part_of_stored(at, at))
+            pairs = Pairs(self.points.take(at), None, self._part_of_stored(at, at), self.dtype)
         else:
             right = slice(0, self.shape[1])
-            other: Index = right if columns is None else self._row_numbers(columns, self.shape[1])
+            other: Index = right if columns is None else row_numbers(columns, self.shape[1])
             stored = self._part_of_stored(at, other)
-            pairs = Pairs(self.points.take(at), self.column_points.take(other), stored)
+            pairs = Pairs(self.points.take(at), self.column_points.take(other), stored, self.dtype)
         return self._derived(self.kernel, pairs)
 
     def dense(self, dtype: Any = None) -> Array:
@@ -180,10 +188,10 @@ class Gram(GramMatrix):
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {self.shape[0]:,} × {self.shape[1]:,} {self.dtype})"
 
-    def _bind(self, kernel: Kernel, pairs: Pairs, dtype: Any) -> None:
+    def _bind(self, kernel: Kernel, pairs: Pairs) -> None:
         self.kernel, self._pairs = kernel, pairs
         self.shape = pairs.shape
-        self.dtype = np.dtype(dtype or pairs.dtype)
+        self.dtype = pairs.dtype
         self._evaluator = Evaluator(kernel, pairs, threads=self._threads)
         self._cache = RowCache(self.shape, self.dtype, self._cache_bytes)
 
@@ -191,7 +199,7 @@ class Gram(GramMatrix):
         other = object.__new__(type(self))
         other._cache_bytes, other._statistic_bytes = self._cache_bytes, self._statistic_bytes
         other._threads = self._threads
-        other._bind(kernel, pairs, self.dtype)
+        other._bind(kernel, pairs)
         return other
 
     def _multiply(self, V: Array) -> Array:
@@ -207,38 +215,24 @@ class Gram(GramMatrix):
     def _store_statistics(self) -> None:
         """Compute whole matrices of the statistics for which the budget has room."""
         stored = self._pairs.stored
-        for statistic in dict.fromkeys(self.kernel.statistics()):
-            used = sum(matrix.nbytes for matrix in stored.values())
-            room = self._statistic_bytes - used
-            if statistic in stored or self.shape[0] * self.shape[1] * self.dtype.itemsize > room:
-                continue
+        needed = self.shape[0] * self.shape[1] * self._pairs.dtype.itemsize
+        if self._statistic_bytes < needed:
+            return
+        with self._pairs.storing:
+            for statistic in dict.fromkeys(self.kernel.statistics()):
+                used = sum(matrix.nbytes for matrix in stored.values())
+                if statistic in stored or used + needed > self._statistic_bytes:
+                    continue
 
-            def formula(values: Values, statistic: Statistic = statistic) -> Array:
-                return values[statistic]
+                def formula(values: Values, statistic: Statistic = statistic) -> Array:
+                    return values[statistic]
 
-            whole = Evaluator(self.kernel, self._pairs, formula, self._threads).dense()
-            stored[statistic] = whole
+                whole = Evaluator(self.kernel, self._pairs, formula, self._threads).dense()
+                stored[statistic] = whole
 
     def _part_of_stored(self, rows: IntArray, columns: Index) -> dict[Statistic, Array]:
-        return {s: whole[rows][:, columns] for s, whole in self._pairs.stored.items()}
-
-    @staticmethod
-    def _row_numbers(index: Any, count: int) -> IntArray:
-        if isinstance(index, slice):
-            return np.arange(*index.indices(count), dtype=np.intp)
-        rows = np.asarray(index)
-        if rows.dtype == bool and rows.shape == (count,):
-            return np.flatnonzero(rows)
-        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise InvalidInput(
-                "Rows are chosen by a list of numbers, a slice, or a mask with one entry a row; "
-                f"got an array of shape {rows.shape} and type {rows.dtype}."
-            )
-        numbers = rows.astype(np.intp)
-        if numbers.size and not (-count <= numbers.min() and numbers.max() < count):
-            wrong = numbers[(numbers < -count) | (numbers >= count)][0]
-            raise InvalidInput(f"There is no row {wrong}: the matrix has {count:,}.")
-        return np.where(numbers < 0, numbers + count, numbers)
+        stored = self._pairs.stored.copy()
+        return {s: whole[rows][:, columns] for s, whole in stored.items()}
 
 
 class FeatureGram(GramMatrix):
@@ -267,21 +261,25 @@ class FeatureGram(GramMatrix):
         return self.right is self.left
 
     def diag(self) -> Array:
-        if self.left.is_sparse or self.right.is_sparse:
-            product = self.left.values.multiply(self.right.values)
-            return np.asarray(product.sum(axis=1)).ravel()
-        values: Array = np.einsum("ij,ij->i", self.left.values, self.right.values)
+        self._check_symmetric()
+        phi = self.left.values
+        if self.left.is_sparse:
+            return np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
+        values: Array = np.einsum("ij,ij->i", phi, phi)
         return values
 
     def rows(self, index: Any) -> Array:
-        part: Array = self.left.take(index) @ self.right.T
+        rows = row_numbers(index, self.shape[0])
+        part: Array = self.left.take(rows) @ self.right.T
         return part
 
     def take(self, rows: Any, columns: Any = None) -> FeatureGram:
+        left = self.left.take(row_numbers(rows, self.shape[0]))
         if self.symmetric and columns is None:
-            return FeatureGram(self.left.take(rows))
-        right = self.right if columns is None else self.right.take(columns)
-        return FeatureGram(self.left.take(rows), right)
+            return FeatureGram(left)
+        if columns is None:
+            return FeatureGram(left, self.right)
+        return FeatureGram(left, self.right.take(row_numbers(columns, self.shape[1])))
 
     def dense(self, dtype: Any = None) -> Array:
         wanted = np.dtype(dtype or self.dtype)
@@ -291,3 +289,22 @@ class FeatureGram(GramMatrix):
 
     def _multiply(self, V: Array) -> Array:
         return np.asarray(self.left.values @ (self.right.values.T @ V))
+
+
+def row_numbers(index: Any, count: int) -> IntArray:
+    """Return the rows that a list of numbers, a slice or a mask chooses, as numbers from 0."""
+    if isinstance(index, slice):
+        return np.arange(*index.indices(count), dtype=np.intp)
+    rows = np.asarray(index)
+    if rows.dtype == bool and rows.shape == (count,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InvalidInput(
+            "Rows are chosen by a list of numbers, a slice, or a mask with one entry a row; "
+            f"got an array of shape {rows.shape} and type {rows.dtype}."
+        )
+    numbers = rows.astype(np.intp)
+    if numbers.size and not (-count <= numbers.min() and numbers.max() < count):
+        wrong = numbers[(numbers < -count) | (numbers >= count)][0]
+        raise InvalidInput(f"There is no row {wrong}: the matrix has {count:,}.")
+    return np.where(numbers < 0, numbers + count, numbers)

@@ -56,7 +56,7 @@ class Repair:
 def repair(matrix: Any, method: Method = "clip") -> Repair:
     """Make a symmetric matrix positive semi-definite by changing its spectrum.
 
-    With K = U diag(λ) Uᵀ: ``clip`` max(λ, 0), ``flip`` |λ|, ``shift`` λ + max(0, −λ_min).
+    With K = U diag(λ) Uᵀ: ``clip`` max(λ, 0), ``flip`` ∣λ∣, ``shift`` λ + max(0, −λ_min).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def repair(matrix: Any, method: Method = "clip") -> Repair:
     if method not in ("clip", "flip", "shift"):
         raise InvalidParameter(f"repair: method={method!r} has to be 'clip', 'flip' or 'shift'.")
     K = np.asarray(matrix, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all():
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.size or not np.isfinite(K).all():
         raise InvalidInput(f"repair: a finite square matrix is needed, got shape {K.shape}.")
     scale = float(np.abs(K).max(initial=0.0))
     if np.abs(K - K.T).max(initial=0.0) > 1e-8 * scale:

@@ -25,6 +25,9 @@ from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 
+_MODEST = 1e6
+"""Factors up to this one cannot make bounded values overflow, in sums and products of a few."""
+
 
 def as_kernel(value: object) -> Kernel | None:
     """Return a kernel for a kernel or a number, None for anything else."""
@@ -64,6 +67,10 @@ class _Node(Kernel):
 
     def statistics(self) -> Sequence[Statistic]:
         return [statistic for part in self.parts() for statistic in part.statistics()]
+
+    @property
+    def bounded(self) -> bool:
+        return all(part.bounded for part in self.parts())
 
     @property
     def has_features(self) -> bool:
@@ -187,6 +194,10 @@ class Scaled(_Wrapper):
         return definite.of_scaling(self.kernel.definite, self.factor)
 
     @property
+    def bounded(self) -> bool:
+        return self.kernel.bounded and self.factor <= _MODEST
+
+    @property
     def divisible(self) -> bool:
         return self.kernel.divisible
 
@@ -207,7 +218,7 @@ class Scaled(_Wrapper):
         return self.kernel.feature_map(points).scaled(math.sqrt(self.factor))
 
     def __repr__(self) -> str:
-        return f"{self.factor:g} * {_bracket(self.kernel, Sum, Product)}"
+        return f"{_number(self.factor)} * {_bracket(self.kernel, Sum, Product, Scaled)}"
 
 
 class Power(_Wrapper):
@@ -248,6 +259,8 @@ class Power(_Wrapper):
         if self.exponent == 0:
             return np.zeros_like(inner)
         lower = power(self.kernel.evaluate(values), self.exponent - 1, self)
+        # A value that is 0 and stays 0 has no slope, even where the power has an infinite one.
+        lower[inner == 0] = 0
         return inner * lower * self.exponent
 
     def feature_map(self, points: Points) -> Features:
@@ -258,7 +271,7 @@ class Power(_Wrapper):
         return result
 
     def __repr__(self) -> str:
-        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)} ** {self.exponent:g}"
+        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)} ** {_number(self.exponent)}"
 
 
 class Exp(_Wrapper):
@@ -281,6 +294,10 @@ class Exp(_Wrapper):
 
     @property
     def has_features(self) -> bool:
+        return False
+
+    @property
+    def bounded(self) -> bool:
         return False
 
     def evaluate(self, values: Values) -> Array:
@@ -328,6 +345,10 @@ class PowerSeries(_Wrapper):
     def definite(self) -> Definite:
         return definite.of_power_series(self.kernel.definite)
 
+    @property
+    def bounded(self) -> bool:
+        return False
+
     def evaluate(self, values: Values) -> Array:
         return self._horner(self._checked(values), np.asarray(self.coefficients, dtype=float))
 
@@ -357,7 +378,7 @@ class PowerSeries(_Wrapper):
                 worst = int(diagonal.argmax())
                 if diagonal[worst] >= self.radius:
                     raise InvalidInput(
-                        f"{self}: k(x, x) = {diagonal[worst]:g} at row {worst} of a block is not "
+                        f"{self}: k(x, x) = {diagonal[worst]:g} of row {side.number(worst)} is not "
                         f"below {self.radius:g}, the radius of convergence. Normalise or scale the "
                         "inner kernel."
                     )
@@ -372,9 +393,9 @@ class PowerSeries(_Wrapper):
         return result
 
     def __repr__(self) -> str:
-        radius = "" if self.radius == math.inf else f", radius={self.radius:g}"
+        radius = "" if self.radius == math.inf else f", radius={_number(self.radius)}"
         inner = _bracket(self.kernel, Sum, Product, Scaled, Power)
-        return f"{inner}.power_series({list(self.coefficients)}{radius})"
+        return f"{inner}.power_series({np.asarray(self.coefficients).tolist()}{radius})"
 
 
 def power(base: Array, exponent: float, owner: Kernel) -> Array:
@@ -407,6 +428,11 @@ def _add(a: Array, b: Array) -> Array:
 
 def _multiply(a: Array, b: Array | float) -> Array:
     return np.multiply(a, b, out=a) if a.dtype == np.result_type(a, b) else a * b
+
+
+def _number(value: float) -> str:
+    """Write a number as short as it can be read back."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
 
 
 def _bracket(kernel: Kernel, *weaker: type) -> str:

@@ -83,7 +83,11 @@ class Kernel(Parametrised):
             squared: Array = ends - 2 * kernel.evaluate(values)
             return np.sqrt(np.maximum(squared, 0))
 
-        return kernel._dense(pairs, formula)
+        distances = kernel._dense(pairs, formula)
+        if Y is None:
+            # Rounding left the square roots of tiny differences.
+            np.fill_diagonal(distances, 0)
+        return distances
 
     # ---- the face for machines ---------------------------------------------------------------
 
@@ -97,8 +101,8 @@ class Kernel(Parametrised):
         leaves = {enc: enc.encode(X, owner) for enc, owner in self.encoders().items()}
         types = [leaf.dtype for leaf in leaves.values() if hasattr(leaf, "dtype")]
         if not types:
-            own = np.dtype(getattr(X, "dtype", np.float64))
-            types = [own if own == np.float32 else np.dtype(np.float64)]
+            single = getattr(X, "dtype", None) == np.float32
+            types = [np.dtype(np.float32 if single else np.float64)]
         return Points.of(leaves, count, np.result_type(*types))
 
     def resolve(self, points: Points) -> Self:
@@ -119,6 +123,11 @@ class Kernel(Parametrised):
     @property
     def divisible(self) -> bool:
         """Whether every power k^p with p > 0 is positive semi-definite."""
+        return False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no data can make a value overflow, so that nobody needs to look."""
         return False
 
     @property
@@ -222,8 +231,9 @@ class Kernel(Parametrised):
         """Return this kernel on some columns of a table (names) or of an array (positions)."""
         from mercer.kernels import wrappers
 
-        flat = columns[0] if len(columns) == 1 and isinstance(columns[0], list | tuple) else columns
-        return wrappers.On(self, tuple(flat))
+        if len(columns) == 1 and isinstance(columns[0], list | tuple | range | np.ndarray):
+            columns = tuple(np.asarray(columns[0], dtype=object).tolist())
+        return wrappers.On(self, columns)
 
     # ---- helpers -----------------------------------------------------------------------------
 

@@ -25,6 +25,10 @@ class _Categorical(Kernel):
         return Definite.POSITIVE
 
     @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
     def has_features(self) -> bool:
         return True
 

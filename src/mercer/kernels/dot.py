@@ -160,7 +160,7 @@ class Polynomial(_AffineDot):
         return result
 
     def feature_map(self, points: Points) -> Features:
-        """Return √(d!/(a₀! a₁! …)) √c^a₀ √γ^|a| x^a for all |a| + a₀ = d."""
+        """Return √(d!/(a₀! a₁! …)) √c^a₀ √γ^∣a∣ x^a for all ∣a∣ + a₀ = d."""
         vectors = cast(Vectors, points[self.encoder])
         scaled = vectors.dense() * math.sqrt(cast(float, self.gamma))
         if self.coef0 > 0:

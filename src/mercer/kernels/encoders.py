@@ -52,10 +52,14 @@ class CategoryEncoder(Encoder):
             frame = as_narwhals(X)
             columns = [frame.get_column(name).to_numpy() for name in _names(frame)]
         else:
-            table = np.asarray(X.toarray() if sparse.issparse(X) else X)
+            # Of lists NumPy would make one type, and of 1 beside a text "1".
+            kind = None if hasattr(X, "dtype") else object
+            table = _as_array(X.toarray() if sparse.issparse(X) else X, owner, kind)
             if table.ndim != 2:
                 raise InvalidInput(_not_a_table(owner, table))
             columns = list(table.T)
+        if not columns:
+            raise InvalidInput(f"{owner}: X has no columns; at least one a row is needed.")
         codes = np.empty((row_count(X), len(columns)), dtype=np.uint64)
         for j, column in enumerate(columns):
             codes[:, j] = _category_codes(column, j, owner)
@@ -139,8 +143,13 @@ def is_frame(X: Any) -> bool:
 def as_narwhals(frame: Any) -> Any:
     """Return ``frame`` behind the one face that narwhals gives to all data frames."""
     import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
-    wrapped = nw.from_native(frame, pass_through=True)
+    try:
+        wrapped = nw.from_native(frame, pass_through=True)
+    except DuplicateError:
+        _names(frame)
+        raise
     return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
 
 
@@ -151,7 +160,8 @@ def select_columns(X: Any, columns: tuple[Any, ...], owner: str) -> Any:
         names = _names(frame)
         chosen = [_column_name(column, names, owner) for column in columns]
         return frame.select(chosen).to_native()
-    table: Any = X if sparse.issparse(X) else np.asarray(X)
+    kind = None if hasattr(X, "dtype") else object
+    table: Any = X if sparse.issparse(X) else _as_array(X, owner, kind)
     if table.ndim != 2:
         raise InvalidInput(_not_a_table(owner, table))
     for column in columns:
@@ -169,7 +179,21 @@ def select_columns(X: Any, columns: tuple[Any, ...], owner: str) -> Any:
 
 
 def _names(frame: Any) -> list[Any]:
-    return list(frame.columns)
+    names = list(frame.column_names if hasattr(type(frame), "column_names") else frame.columns)
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise InvalidInput(f"The table has more than one column {twice!r}. Rename all but one.")
+    return names
+
+
+def _as_array(X: Any, owner: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(X, dtype=dtype)
+    except ValueError:
+        raise InvalidInput(
+            f"{owner}: expected a table, got rows of different lengths. Give every row the same "
+            "number of values."
+        ) from None
 
 
 def _column_name(column: Any, names: Sequence[Any], owner: str) -> Any:
@@ -189,6 +213,10 @@ def _not_a_table(owner: str, array: Any) -> str:
     )
 
 
+def _no_columns(owner: str) -> str:
+    return f"{owner}: X has no columns; at least one number a row is needed."
+
+
 def _sparse_vectors(X: Any, owner: str) -> Vectors:
     if X.dtype.kind not in "fiub":
         raise InvalidType(f"{owner}: a sparse matrix of type {X.dtype} holds no real numbers.")
@@ -196,6 +224,8 @@ def _sparse_vectors(X: Any, owner: str) -> Vectors:
     if matrix.dtype not in _FLOATS:
         matrix = matrix.astype(np.float64)
     matrix.sum_duplicates()
+    if matrix.shape[1] == 0:
+        raise InvalidInput(_no_columns(owner))
     return Vectors(matrix)
 
 
@@ -206,11 +236,11 @@ def _dense_vectors(X: Any, owner: str) -> Vectors:
         names = tuple(str(name) for name in _names(frame))
         array = _frame_values(frame, owner)
     else:
-        array = np.asarray(X)
+        array = _as_array(X, owner)
     if array.ndim != 2:
         raise InvalidInput(_not_a_table(owner, array))
     if array.shape[1] == 0:
-        raise InvalidInput(f"{owner}: X has no columns; at least one number a row is needed.")
+        raise InvalidInput(_no_columns(owner))
     return Vectors(np.ascontiguousarray(_as_floats(array, names, owner)), names)
 
 
@@ -226,8 +256,9 @@ def _frame_values(frame: Any, owner: str) -> np.ndarray[Any, Any]:
         columns.append(np.asarray(column.to_numpy()))
     if not columns:
         return np.empty((len(frame), 0))
-    if any(column.dtype == object for column in columns):
-        columns = [column.astype(np.float64) for column in columns]
+    for j, column in enumerate(columns):
+        if column.dtype == object:
+            columns[j] = np.array([math.nan if is_missing(v) else float(v) for v in column])
     return np.column_stack(columns)
 
 
@@ -243,12 +274,22 @@ def _as_floats(
     if array.dtype.kind == "c":
         raise InvalidType(f"{owner}: X holds complex numbers; real ones are needed.")
     for (i, j), value in np.ndenumerate(array):
-        if value is not None and not isinstance(value, numbers.Real):
+        if not (is_missing(value) or isinstance(value, numbers.Real | np.bool_)):
+            shown = value.item() if isinstance(value, np.generic) else value
             raise InvalidType(
-                f"{owner}: {value!r} in row {i}, column {_label(j, names)} is not a number. Use a "
+                f"{owner}: {shown!r} in row {i}, column {_label(j, names)} is not a number. Use a "
                 "kernel for such values on that column, or turn them into numbers."
             )
-    return np.array(array, dtype=np.float64)
+    numbers_only = [math.nan if is_missing(value) else value for value in array.ravel()]
+    return np.array(numbers_only, dtype=np.float64).reshape(array.shape)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for a missing one: None, NaN, NaT, pandas' NA."""
+    if value is None:
+        return True
+    differs = value != value
+    return differs is not False and (not isinstance(differs, bool | np.bool_) or bool(differs))
 
 
 def _check_finite(vectors: Vectors, owner: str) -> None:
@@ -304,12 +345,20 @@ def _category_codes(
         if np.all(column == np.rint(column)) and np.all(np.abs(column) < 2**62):
             return _mix(column.astype(np.int64).view(np.uint64))
         return np.array([_value_code(value.item()) for value in column], dtype=np.uint64)
+    if column.dtype.kind in "mM":
+        column = column.astype(f"{column.dtype.kind}8[us]")
     known: dict[Any, int] = {}
     codes = np.empty(len(column), dtype=np.uint64)
     for i, value in enumerate(column.tolist()):
-        if value is None or value != value:
+        if is_missing(value):
             raise InvalidInput(_missing_category(owner, i, position))
-        code = known.get(value)
+        try:
+            code = known.get(value)
+        except TypeError:
+            raise InvalidType(
+                f"{owner}: {value!r} in row {i}, column {position} is no category: categories are "
+                "text, whole numbers, booleans or dates."
+            ) from None
         if code is None:
             code = known[value] = _value_code(value)
         codes[i] = code
@@ -325,6 +374,7 @@ def _missing_category(owner: str, row: int, column: int) -> str:
 
 def _value_code(value: Any) -> int:
     """Hash one value; 1, 1.0 and True are equal in Python and get equal codes."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, numbers.Real) and float(value).is_integer() and abs(float(value)) < 2**62:
         return int(_mix(np.array([int(cast(int, value))], dtype=np.int64).view(np.uint64))[0])
     text = f"number {float(value)!r}" if isinstance(value, numbers.Real) else f"text {value}"

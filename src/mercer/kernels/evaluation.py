@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -56,6 +56,10 @@ class Values:
         """The pairs (z, z) for the columns z, in a shape that broadcasts against this one."""
         raise NotImplementedError
 
+    def number(self, position: int) -> int:
+        """Return which row of the data a position in these values is, for messages."""
+        raise NotImplementedError
+
     def within(self, columns: tuple[Any, ...]) -> Values:
         """Return the values that a kernel sees which lives on some columns of a table."""
         return _Within(self, columns)
@@ -64,27 +68,36 @@ class Values:
 class Pairs:
     """All pairs of the points ``A`` (rows) with the points ``B`` (columns, or ``A`` itself).
 
-    ``stored`` maps statistics to whole matrices that were computed before.
+    ``stored`` maps statistics to whole matrices that were computed before. ``dtype`` is the type
+    of the arithmetic: that of the data by default. Data are moved to their mean before they are
+    rounded to it, so that float32 keeps the digits that matter.
     """
 
     def __init__(
-        self, A: Points, B: Points | None = None, stored: dict[Statistic, Array] | None = None
+        self,
+        A: Points,
+        B: Points | None = None,
+        stored: dict[Statistic, Array] | None = None,
+        dtype: Any = None,
     ) -> None:
         self.A = A
         self.B = A if B is None else B
         self.symmetric = B is None or B is A
         self.shape = (len(self.A), len(self.B))
-        self.dtype = np.result_type(self.A.dtype, self.B.dtype)
+        self.dtype = np.dtype(dtype or np.result_type(self.A.dtype, self.B.dtype))
         self.stored = {} if stored is None else stored
         self._sides: dict[Statistic, tuple[Side, Side]] = {}
         self._diagonals: dict[tuple[Statistic, int], Array] = {}
         self._lock = RLock()
+        self.storing = Lock()
 
     def sides(self, statistic: Statistic) -> tuple[Any, Any]:
         """Return both batches, prepared for a statistic once."""
         with self._lock:
             if statistic not in self._sides:
-                self._sides[statistic] = statistic.prepare(self.A, self.B)
+                a, b = statistic.prepare(self.A, self.B)
+                left = self._rounded(a)
+                self._sides[statistic] = (left, left if b is a else self._rounded(b))
             return self._sides[statistic]
 
     def diagonal(self, statistic: Statistic, side: int) -> Array:
@@ -95,22 +108,76 @@ class Pairs:
                 self._diagonals[key] = statistic.diagonal(self.sides(statistic)[side])
             return self._diagonals[key]
 
-    def block(self, rows: Index, columns: Index, uses: Mapping[Statistic, int] = {}) -> Block:
-        """Return the values of some rows and columns; ``uses`` counts who asks for what."""
-        return Block(self, rows, columns, uses)
+    def part_of_stored(self, statistic: Statistic, rows: Index, columns: Index) -> Array | None:
+        """Return some rows and columns of a statistic that is stored, else None."""
+        whole = self.stored.get(statistic)
+        return None if whole is None else whole[rows][:, columns]
+
+    def take(self, rows: Index, columns: Index) -> Pairs:
+        """Return the pairs of some rows with some columns, which need no preparation any more."""
+        return _TakenPairs(self, rows, columns)
+
+    def _rounded(self, side: Any) -> Any:
+        return side.astype(self.dtype) if hasattr(side, "astype") else side
 
     def row_diagonal(self) -> Values:
         """Return the pairs (x, x) for all rows x."""
         return Diagonal(self, slice(0, self.shape[0]), 0)
 
 
+class _TakenPairs(Pairs):
+    """Some rows and columns of other pairs: prepared sides are taken, not made anew."""
+
+    def __init__(self, whole: Pairs, rows: Index, columns: Index) -> None:
+        self._whole, self._rows, self._columns = whole, rows, columns
+        self.symmetric = False
+        self.shape = (_length(rows), _length(columns))
+        self.dtype = whole.dtype
+        self.stored = whole.stored
+        self._sides = {}
+        self._lock = RLock()
+
+    @cached_property
+    def A(self) -> Points:  # type: ignore[override]
+        return self._whole.A.take(self._rows)
+
+    @cached_property
+    def B(self) -> Points:  # type: ignore[override]
+        return self._whole.B.take(self._columns)
+
+    def sides(self, statistic: Statistic) -> tuple[Any, Any]:
+        with self._lock:
+            if statistic not in self._sides:
+                a, b = self._whole.sides(statistic)
+                self._sides[statistic] = (a.take(self._rows), b.take(self._columns))
+            return self._sides[statistic]
+
+    def diagonal(self, statistic: Statistic, side: int) -> Array:
+        return self._whole.diagonal(statistic, side)[(self._rows, self._columns)[side]]
+
+    def part_of_stored(self, statistic: Statistic, rows: Index, columns: Index) -> Array | None:
+        return self._whole.part_of_stored(
+            statistic, _part(self._rows, rows), _part(self._columns, columns)
+        )
+
+
 class Block(Values):
-    """A rectangle of pairs."""
+    """A rectangle of pairs.
+
+    ``uses`` counts how often each statistic will be asked for; ``out`` is memory that the first
+    array handed out may live in.
+    """
 
     def __init__(
-        self, pairs: Pairs, rows: Index, columns: Index, uses: Mapping[Statistic, int]
+        self,
+        pairs: Pairs,
+        rows: Index,
+        columns: Index,
+        uses: Mapping[Statistic, int],
+        out: Array | None = None,
     ) -> None:
         self._pairs, self._rows, self._columns, self._uses = pairs, rows, columns, uses
+        self._out = out
         self._known: dict[Statistic, Array] = {}
         self.shape = (_length(rows), _length(columns))
         self.dtype = pairs.dtype
@@ -122,7 +189,10 @@ class Block(Values):
 
     def fresh(self, statistic: Statistic) -> Array:
         alone = self._uses.get(statistic, 0) == 1 and statistic not in self._pairs.stored
-        return self._compute(statistic) if alone else self[statistic].copy()
+        if not alone:
+            return self[statistic].copy()
+        out, self._out = self._out, None
+        return self._compute(statistic, out)
 
     @property
     def left(self) -> Values:
@@ -132,13 +202,12 @@ class Block(Values):
     def right(self) -> Values:
         return Diagonal(self._pairs, self._columns, 1)
 
-    def _compute(self, statistic: Statistic) -> Array:
-        whole = self._pairs.stored.get(statistic)
-        if whole is not None:
-            part = whole[self._rows]
-            return part[:, self._columns]
+    def _compute(self, statistic: Statistic, out: Array | None = None) -> Array:
+        part = self._pairs.part_of_stored(statistic, self._rows, self._columns)
+        if part is not None:
+            return part
         a, b = self._pairs.sides(statistic)
-        return statistic.compute(a.take(self._rows), b.take(self._columns))
+        return statistic.compute(a.take(self._rows), b.take(self._columns), out)
 
 
 class Diagonal(Values):
@@ -152,6 +221,9 @@ class Diagonal(Values):
 
     def __getitem__(self, statistic: Statistic) -> Array:
         return self._pairs.diagonal(statistic, self._side)[self._index].reshape(self.shape)
+
+    def number(self, position: int) -> int:
+        return int(_numbers(self._index)[position])
 
     @property
     def left(self) -> Values:
@@ -172,6 +244,9 @@ class _Within(Values):
 
     def fresh(self, statistic: Statistic) -> Array:
         return self._outer.fresh(statistic.within(self._columns))
+
+    def number(self, position: int) -> int:
+        return self._outer.number(position)
 
     @cached_property
     def left(self) -> Values:
@@ -195,6 +270,8 @@ class Evaluator:
         self.kernel, self.pairs = kernel, pairs
         self.threads = _parallel.thread_count(threads)
         self._formula = formula or kernel.evaluate
+        # A derivative may overflow where the kernel itself cannot.
+        self._bounded = formula is None and kernel.bounded
         self._uses = Counter(kernel.statistics()) if formula is None else {}
 
     def dense(self, dtype: Any = None) -> Array:
@@ -211,41 +288,44 @@ class Evaluator:
 
         def task(tile: tuple[slice, slice]) -> None:
             i, j = tile
+            # Computed in memory of its own, which stays in the cache, and then written once.
             block = self.values(_part(rows, i), _part(columns, j))
             if mirror and i == j:
                 block = np.triu(block) + np.triu(block, 1).T
             out[i, j] = block
             if mirror and i != j:
-                out[j, i] = block.T
+                _write_transposed(out[j, i], block)
 
         self._prepare()
         tiles = _triangle(n) if mirror else _rectangle(out.shape[0], out.shape[1], self.threads)
         _parallel.run(task, tiles, self.threads if out.size > _SMALL else 1)
 
-    def multiply(self, V: Array) -> Array:
-        """Return K @ V, of which only a few blocks exist at any time.
+    def multiply(self, V: Array, columns: Index | None = None) -> Array:
+        """Return K[:, columns] @ V, of which only a few blocks exist at any time.
 
         Each block of a symmetric K serves twice, above and below the diagonal. The sums are taken
         in an order that does not depend on the number of threads.
         """
         n, m = self.pairs.shape
         self._prepare()
-        if self.pairs.symmetric and _BANDS * V.size <= _PARTIAL_SUMS:
+        if columns is None and self.pairs.symmetric and _BANDS * V.size <= _PARTIAL_SUMS:
             return self._multiply_symmetric(V)
+        chosen = slice(0, m) if columns is None else columns
         out = np.zeros((n, V.shape[1]), dtype=np.result_type(self._result_dtype(), V))
 
         def task(i: slice) -> None:
-            for j in _cut(m, WIDE_TILE[1]):
-                out[i] += self.values(i, j) @ V[j]
+            for j in _cut(len(V), WIDE_TILE[1]):
+                out[i] += self.values(i, _part(chosen, j)) @ V[j]
 
         _parallel.run(task, _cut(n, WIDE_TILE[0]), self.threads)
         return out
 
-    def values(self, rows: Index, columns: Index) -> Array:
-        """Return the values of one block, checked to be finite."""
+    def values(self, rows: Index, columns: Index, out: Array | None = None) -> Array:
+        """Return the values of one block, checked to be finite; in ``out`` where that helps."""
+        _parallel.check_stopped()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            block = self._formula(self.pairs.block(rows, columns, self._uses))
-            healthy = np.isfinite(np.add.reduce(block, axis=None))
+            block = self._formula(Block(self.pairs, rows, columns, self._uses, out))
+            healthy = self._bounded or np.isfinite(np.add.reduce(block, axis=None))
         if not healthy:
             self._refuse_overflow(block, rows, columns)
         return block
@@ -255,8 +335,9 @@ class Evaluator:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             values = self._formula(self.pairs.row_diagonal())
         if not np.isfinite(values).all():
-            n = self.pairs.shape[0]
-            self._refuse_overflow(np.diag(values), slice(0, n), slice(0, n))
+            first = int(np.flatnonzero(~np.isfinite(values))[0])
+            one = slice(first, first + 1)
+            self._refuse_overflow(values[one, None], one, one)
         return values.astype(self._result_dtype(), copy=False)
 
     def _multiply_symmetric(self, V: Array) -> Array:
@@ -268,7 +349,7 @@ class Evaluator:
         def task(number: int) -> None:
             i, sums = tiles[number], partial[number]
             for rows in _cut(i.stop - i.start, TILE, i.start):
-                for columns in _cut(n - rows.start, TILE, rows.start):
+                for columns in [rows, *_cut(n - rows.stop, TILE, rows.stop)]:
                     block = self.values(rows, columns)
                     sums[_shift(rows, i.start)] += block @ V[columns]
                     if columns != rows:
@@ -307,8 +388,10 @@ def _numbers(index: Index) -> Any:
     return range(index.start, index.stop) if isinstance(index, slice) else index
 
 
-def _part(index: Index, part: slice) -> Index:
-    return _shift(part, -index.start) if isinstance(index, slice) else index[part]
+def _part(index: Index, part: Index) -> Index:
+    if isinstance(index, slice):
+        return _shift(part, -index.start) if isinstance(part, slice) else part + index.start
+    return index[part]
 
 
 def _shift(part: slice, by: int) -> slice:
@@ -328,6 +411,12 @@ def _band(n: int) -> int:
     return max(_side(n), -(-n // _BANDS))
 
 
+def _write_transposed(out: Array, block: Array) -> None:
+    """Write ``block.T`` in narrow strips, which stay in the cache (twice as fast as at once)."""
+    for strip in _cut(block.shape[0], 32):
+        out[:, strip] = block[strip].T
+
+
 def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
     """Cut the upper triangle of an n × n matrix into square tiles."""
     parts = _cut(n, _side(n))
@@ -340,5 +429,9 @@ def _side(n: int) -> int:
 
 
 def _rectangle(n: int, m: int, threads: int) -> Iterable[tuple[slice, slice]]:
-    height = max(1, min(WIDE_TILE[0], -(-n // (4 * threads))))
-    return ((i, j) for i in _cut(n, height) for j in _cut(m, WIDE_TILE[1]))
+    """Cut an n × m matrix into tiles that fit the cache; few rows are cut along the columns."""
+    height = max(1, min(WIDE_TILE[0], n))
+    width = max(WIDE_TILE[1], WIDE_TILE[0] * WIDE_TILE[1] // height)
+    if n <= height:
+        width = min(width, max(256, -(-m // (2 * threads))))
+    return ((i, j) for i in _cut(n, height) for j in _cut(m, width))

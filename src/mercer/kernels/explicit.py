@@ -16,7 +16,7 @@ from mercer.kernels.features import Features
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.radial import RBF, Radial
-from mercer.kernels.statistics import products
+from mercer.kernels.statistics import check_dimensions, products
 
 
 class FeatureKernel(Kernel):
@@ -40,6 +40,7 @@ class FeatureKernel(Kernel):
         return Features.numbered(self.phi(cast(Vectors, points[self.encoder])))
 
     def prepare(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
+        check_dimensions(a, b)
         left = Vectors(self.phi(a))
         return left, left if b is a else Vectors(self.phi(b))
 
@@ -86,9 +87,18 @@ class GaussianBasis(FeatureKernel):
                 "GaussianBasis: centres has to be a table of numbers with one centre a row, got "
                 f"shape {centres.shape}."
             )
+        if not np.isfinite(centres).all():
+            row = int(np.argwhere(~np.isfinite(centres))[0, 0])
+            raise InvalidParameter(f"GaussianBasis: centres: centre {row} is not finite.")
 
     def phi(self, vectors: Vectors) -> Array:
-        return RBF(sigma=self.sigma)(vectors.values, np.asarray(self.centres, dtype=vectors.dtype))
+        centres = np.asarray(self.centres, dtype=vectors.dtype)
+        if centres.shape[1] != vectors.dimension:
+            raise InvalidInput(
+                f"GaussianBasis: the centres have {centres.shape[1]} columns and X has "
+                f"{vectors.dimension}."
+            )
+        return RBF(sigma=self.sigma)(vectors.values, centres)
 
 
 class RandomFourierFeatures(FeatureKernel):

@@ -42,7 +42,18 @@ class Parametrised:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``left__gamma`` reaches the ``gamma`` of ``left``."""
+        """Set parameters by name; ``left__gamma`` reaches the ``gamma`` of ``left``.
+
+        Where one of them is refused, all stay as they were.
+        """
+        before = self.get_params(deep=False)
+        try:
+            return self._set_params(params)
+        except InvalidParameter:
+            self.__dict__.update(before)
+            raise
+
+    def _set_params(self, params: dict[str, Any]) -> Self:
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, _, rest = key.partition("__")
@@ -56,7 +67,13 @@ class Parametrised:
             else:
                 setattr(self, name, value)
         for name, inner in nested.items():
-            getattr(self, name).set_params(**inner)
+            value = getattr(self, name)
+            if not hasattr(value, "set_params"):
+                raise InvalidParameter(
+                    f"{type(self).__name__}: {name}={_short(value)} has no parameters of its own, "
+                    f"so {name}__{next(iter(inner))} does not exist."
+                )
+            value.set_params(**inner)
         self.check_parameters()
         return self
 
@@ -97,6 +114,8 @@ def same_value(a: Any, b: Any) -> bool:
     """Tell whether two parameter values are equal; arrays are compared entry by entry."""
     if a is b:
         return True
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, np.ndarray | list | tuple) or isinstance(b, np.ndarray | list | tuple):
         try:
             return bool(np.array_equal(a, b))
@@ -142,7 +161,9 @@ def _copy(value: Any) -> Any:
 def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
-        return array.shape, array.ravel()[:16].tobytes() if array.dtype != object else None
+        # Equal numbers have equal hashes, whatever their types.
+        first = array.ravel()[:16].tolist() if array.dtype.kind in "biuf" else []
+        return array.shape, *map(float, first)
     try:
         hash(value)
     except TypeError:

@@ -71,10 +71,24 @@ class Vectors:
 
     def join(self, other: Vectors) -> Vectors:
         """Return the rows of both."""
+        if self.dimension != other.dimension:
+            raise InvalidInput(
+                f"Vectors of {self.dimension} columns cannot be joined with vectors of "
+                f"{other.dimension}."
+            )
         if self.is_sparse or other.is_sparse:
             both = [sparse.csr_array(side.values) for side in (self, other)]
             return Vectors(sparse.csr_array(sparse.vstack(both)), self.names)
         return Vectors(np.concatenate([self.values, other.values]), self.names)
+
+    def astype(self, dtype: np.dtype[Any]) -> Vectors:
+        """Return the rows in another type; squared norms that are known are not computed anew."""
+        if dtype == self.dtype:
+            return self
+        part = Vectors(self.values.astype(dtype), self.names)
+        if "squared_norms" in self.__dict__:
+            part.__dict__["squared_norms"] = self.squared_norms.astype(dtype)
+        return part
 
     def dense(self) -> Array:
         """Return the rows as a dense array."""

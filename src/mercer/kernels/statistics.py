@@ -15,7 +15,7 @@ from scipy import sparse
 
 from mercer import _fast
 from mercer._typing import Array, Index
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, NumericalOverflow
 from mercer.kernels.encoders import CategoryEncoder, ColumnEncoder, Encoder, VectorEncoder
 from mercer.kernels.points import Categories, Objects, Points, Vectors
 
@@ -41,8 +41,8 @@ class Statistic:
         """Return both sides in the form that ``compute`` wants; done once, not for each block."""
         return A[self.encoder], B[self.encoder]
 
-    def compute(self, a: Any, b: Any) -> Array:
-        """Return the statistic of all pairs, as an array of its own."""
+    def compute(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        """Return the statistic of all pairs: in ``out`` if that helps, else in a new array."""
         raise NotImplementedError
 
     def diagonal(self, a: Any) -> Array:
@@ -62,11 +62,7 @@ class VectorStatistic(Statistic):
 
     def prepare(self, A: Points, B: Points) -> tuple[Vectors, Vectors]:
         a, b = cast(Vectors, A[self.encoder]), cast(Vectors, B[self.encoder])
-        if a.dimension != b.dimension:
-            raise InvalidInput(
-                f"X has {a.dimension} columns and Y has {b.dimension}: vectors can be compared "
-                "only when they have the same number of columns."
-            )
+        check_dimensions(a, b)
         if a.dtype != b.dtype:
             common = np.result_type(a.dtype, b.dtype)
             a, b = (Vectors(side.values.astype(common, copy=False)) for side in (a, b))
@@ -81,8 +77,8 @@ class VectorStatistic(Statistic):
 class DotProduct(VectorStatistic):
     """⟨x, z⟩."""
 
-    def compute(self, a: Vectors, b: Vectors) -> Array:
-        return products(a.values, b.values)
+    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
+        return products(a.values, b.values, out)
 
     def diagonal(self, a: Vectors) -> Array:
         return a.squared_norms.copy()
@@ -96,28 +92,26 @@ class SquaredDistance(VectorStatistic):
     period: float | None = None
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
-        left = self._embed(a)
-        right = left if b is a else self._embed(b)
-        if sparse.issparse(left) or sparse.issparse(right):
-            sides = Vectors(sparse.csr_array(left)), Vectors(sparse.csr_array(right))
-        else:
-            # Distances do not change when both sides move, and keep more digits near the origin.
-            origin = right.mean(axis=0, dtype=np.float64).astype(right.dtype)
-            sides = Vectors(left - origin), Vectors(right - origin)
+        left, right = _moved_to_origin(a, b)
+        sides = (Vectors(self._embed(left)), Vectors(self._embed(right)))
+        if sides[0].is_sparse or sides[1].is_sparse:
+            left, right = (sparse.csr_array(side.values) for side in sides)
+            sides = Vectors(left), Vectors(right)
         if b is a:
             sides = sides[0], sides[0]
         for side in sides:
-            _ = side.squared_norms
+            _check_norms(side)
         return sides
 
-    def compute(self, a: Vectors, b: Vectors) -> Array:
-        result = products(a.values, b.values)
+    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
+        result = products(a.values, b.values, out)
+        near = 1e-3 if result.dtype == np.float32 else 1e-6
         if a.is_sparse:
             result *= -2
             result += a.squared_norms[:, None]
             result += b.squared_norms
-            return np.maximum(result, 0, out=result)
-        near = 1e-3 if result.dtype == np.float32 else 1e-6
+            _recompute_close(result, a, b, near)
+            return result
         _fast.pairwise.squared_distances(
             result, a.values, b.values, a.squared_norms, b.squared_norms, result.dtype.type(near)
         )
@@ -130,12 +124,11 @@ class SquaredDistance(VectorStatistic):
         """Return the part of one coordinate."""
         return CoordinateDistance(self.encoder, column, 2)
 
-    def _embed(self, side: Vectors) -> Any:
-        values = side.values
+    def _embed(self, values: Any) -> Any:
         if self.scales is not None:
             values = _divide_columns(values, self.scales)
         if self.period is not None:
-            angles = side.dense() * side.dtype.type(2 * np.pi / self.period)
+            angles = _dense(values) * values.dtype.type(2 * np.pi / self.period)
             values = np.hstack([np.cos(angles), np.sin(angles)])
         return values
 
@@ -148,12 +141,15 @@ class CoordinateSum(VectorStatistic):
     scales: tuple[float, ...] | None = None
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
-        if self.scales is None:
+        if self.variant != _ABSOLUTE:
             return a, b
-        left = Vectors(_divide_columns(a.values, self.scales))
-        return left, left if b is a else Vectors(_divide_columns(b.values, self.scales))
+        sides = _moved_to_origin(a, b)
+        if self.scales is not None:
+            sides = tuple(_divide_columns(side, self.scales) for side in sides)
+        left = Vectors(sides[0])
+        return left, left if b is a else Vectors(sides[1])
 
-    def compute(self, a: Vectors, b: Vectors) -> Array:
+    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         result = np.zeros((len(a), len(b)), dtype=a.dtype)
         for columns in _column_chunks(a, b):
             left = np.ascontiguousarray(_dense(a.values[:, columns]))
@@ -182,7 +178,7 @@ class CoordinateDistance(VectorStatistic):
         left = Vectors(_dense(a.values[:, [self.column]]))
         return left, left if b is a else Vectors(_dense(b.values[:, [self.column]]))
 
-    def compute(self, a: Vectors, b: Vectors) -> Array:
+    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         difference = np.abs(a.values - b.values[:, 0])
         result: Array = difference if self.power == 1 else difference**self.power
         return result
@@ -197,7 +193,7 @@ class PeriodSlope(VectorStatistic):
 
     period: float = 1.0
 
-    def compute(self, a: Vectors, b: Vectors) -> Array:
+    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         left, right = a.dense(), b.dense()
         result = np.zeros((len(a), len(b)), dtype=a.dtype)
         for j in range(a.dimension):
@@ -223,7 +219,7 @@ class Matches(Statistic):
             )
         return a, b
 
-    def compute(self, a: Categories, b: Categories) -> Array:
+    def compute(self, a: Categories, b: Categories, out: Array | None = None) -> Array:
         result = np.zeros((len(a), len(b)))
         _fast.pairwise.count_matches(a.codes, np.ascontiguousarray(b.codes.T), result)
         result /= a.codes.shape[1]
@@ -242,7 +238,7 @@ class SameObject(Statistic):
     def prepare(self, A: Points, B: Points) -> tuple[Objects, Objects]:
         return Objects(A.ids), Objects(B.ids)
 
-    def compute(self, a: Objects, b: Objects) -> Array:
+    def compute(self, a: Objects, b: Objects, out: Array | None = None) -> Array:
         return np.asarray(a.items[:, None] == b.items, dtype=np.float32)
 
     def diagonal(self, a: Objects) -> Array:
@@ -261,28 +257,71 @@ class Compared(Statistic):
     def prepare(self, A: Points, B: Points) -> tuple[Side, Side]:
         return self.kernel.prepare(A[self.encoder], B[self.encoder])
 
-    def compute(self, a: Any, b: Any) -> Array:
+    def compute(self, a: Any, b: Any, out: Array | None = None) -> Array:
         return self.kernel.compare(a, b)
 
     def diagonal(self, a: Any) -> Array:
         return self.kernel.compare_self(a)
 
 
-_MINIMUM = 1
+_ABSOLUTE, _MINIMUM = 0, 1
 _CHUNK_BYTES = 1 << 24
+_CLOSE_PAIRS = 4096
 
 
-def products(a: Any, b: Any) -> Array:
+def check_dimensions(a: Vectors, b: Vectors) -> None:
+    """Refuse to compare vectors of different lengths."""
+    if a.dimension != b.dimension:
+        raise InvalidInput(
+            f"X has {a.dimension} columns and Y has {b.dimension}: vectors can be compared only "
+            "when they have the same number of columns."
+        )
+
+
+def products(a: Any, b: Any, out: Array | None = None) -> Array:
     """Return the dot products of all rows of ``a`` and ``b`` as a dense array."""
     if sparse.issparse(a) or sparse.issparse(b):
         return np.ascontiguousarray(_dense(a @ b.T))
-    result: Array = a @ b.T
+    fits = out is not None and out.dtype == np.result_type(a, b)
+    result: Array = np.matmul(a, b.T, out=out if fits else None)
     return result
+
+
+def _check_norms(side: Vectors) -> None:
+    with np.errstate(over="ignore"):
+        norms = side.squared_norms
+    if not np.isfinite(norms).all():
+        row = int(np.flatnonzero(~np.isfinite(norms))[0])
+        raise NumericalOverflow(
+            f"The squared norm of row {row} is too large for {side.dtype}. Scale the data."
+        )
 
 
 def _dense(matrix: Any) -> Array:
     dense: Array = matrix.toarray() if sparse.issparse(matrix) else matrix
     return dense
+
+
+def _moved_to_origin(a: Vectors, b: Vectors) -> tuple[Any, ...]:
+    """Return the values of both sides, moved together; differences keep more digits that way.
+
+    Moving comes before anything that rounds, such as scaling. Sparse sides stay: they would fill.
+    """
+    if a.is_sparse or b.is_sparse:
+        return a.values, b.values
+    total = b.values.sum(axis=0, dtype=np.float64)
+    origin = (total / max(1, len(b))).astype(b.dtype)
+    left = a.values - origin
+    return left, left if b is a else b.values - origin
+
+
+def _recompute_close(squared: Array, a: Vectors, b: Vectors, near: float) -> None:
+    """Compute small squared distances of sparse rows again, from the differences."""
+    rows, columns = np.nonzero(squared < near * (a.squared_norms[:, None] + b.squared_norms))
+    for start in range(0, len(rows), _CLOSE_PAIRS):
+        part = slice(start, start + _CLOSE_PAIRS)
+        difference = a.values[rows[part]] - b.values[columns[part]]
+        squared[rows[part], columns[part]] = Vectors(difference).squared_norms
 
 
 def _divide_columns(values: Any, scales: tuple[float, ...]) -> Any:

@@ -161,13 +161,18 @@ class FunctionKernel(Kernel):
 
     def compare(self, a: Objects, b: Objects) -> Array:
         if self.vectorized:
-            matrix = np.asarray(self.function(a.items, b.items), dtype=np.float64)
+            matrix = np.asarray(self.function(a.items, b.items))
             if matrix.shape != (len(a), len(b)):
                 raise InvalidInput(
                     f"{self}: the function returned an array of shape {matrix.shape} for "
                     f"{len(a)} × {len(b)} objects."
                 )
-            return matrix.copy()
+            if matrix.dtype.kind not in "fiub":
+                raise InvalidInput(
+                    f"{self}: the function returned values of type {matrix.dtype}, not real "
+                    "numbers."
+                )
+            return matrix.astype(np.float64)
         result = np.empty((len(a), len(b)))
         for i, x in enumerate(a.items):
             for j, z in enumerate(b.items):
@@ -211,6 +216,13 @@ class Precomputed(Kernel):
         if not np.isfinite(matrix).all():
             i, j = np.argwhere(~np.isfinite(matrix))[0]
             raise InvalidParameter(f"Precomputed: entry ({i}, {j}) is not a finite number.")
+        gap = np.abs(matrix.astype(np.float64) - matrix.T)
+        if gap.max() > 1e-6 * np.abs(matrix).max():
+            i, j = np.unravel_index(gap.argmax(), gap.shape)
+            raise InvalidParameter(
+                f"Precomputed: entries ({i}, {j}) and ({j}, {i}) differ by {gap[i, j]:g}; a kernel "
+                "is symmetric. Take (K + K.T) / 2 if you mean that."
+            )
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]

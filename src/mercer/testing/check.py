@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer import _plot
 from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
@@ -97,7 +98,8 @@ class KernelReport:
         if negative.any():
             right.plot(at[negative], values[negative], ".", color=_plot.BAD, label="negative")
             right.legend(frameon=False)
-        right.set_yscale("symlog", linthresh=max(self.tolerance, 1e-12))
+        threshold = max(self.tolerance, 1e-6 * float(np.abs(values).max()), 1e-12)
+        right.set_yscale("symlog", linthresh=threshold)
         right.set(title="Eigenvalues", xlabel="number")
         return np.array([left, right])
 
@@ -126,7 +128,7 @@ class KernelReport:
             found.append(
                 (
                     self.obeys_cauchy_schwarz,
-                    f"k(x,z)² {sign} k(x,x)k(z,z): at most {self.cauchy_schwarz:.6g} of it, rows "
+                    f"k(x,z)² {sign} k(x,x)k(z,z): up to {self.cauchy_schwarz:.6g} of it, rows "
                     f"{_pair(self.cauchy_schwarz_pair)}",
                 )
             )
@@ -159,6 +161,8 @@ def check_kernel(kernel: Kernel, X: Any, max_rows: int = 1000) -> KernelReport:
     Of more than ``max_rows`` rows an evenly spaced part is looked at. The report is true where
     nothing was found; it prints as a list and draws itself with ``plot()``.
     """
+    if max_rows < 1:
+        raise InvalidParameter(f"check_kernel: max_rows={max_rows}; at least one row is needed.")
     points = kernel.encode(X)
     rows = np.unique(np.linspace(0, len(points) - 1, min(max_rows, len(points))).astype(np.intp))
     settled = kernel.resolve(points)
@@ -172,7 +176,7 @@ def check_kernel(kernel: Kernel, X: Any, max_rows: int = 1000) -> KernelReport:
     tolerance = 10 * precision * scale * len(rows)
     gaps = np.abs(K - K.T)
     eigenvalues = np.linalg.eigvalsh((K + K.T) / 2)
-    ratio, ratio_at = _worst_cauchy_schwarz(K)
+    ratio, ratio_at = _worst_cauchy_schwarz(K / scale)
     merged, split = _duplicate_pairs(sample, K, diagonal, 100 * precision * scale)
     return KernelReport(
         kernel=settled,

@@ -1,0 +1,105 @@
+"""What the tests of kernels share: the examples of the registry with data that suit them."""
+
+import numpy as np
+
+from mercer import (
+    RBF,
+    Constant,
+    Cosine,
+    GaussianBasis,
+    Laplacian,
+    Linear,
+    Matern,
+    Monomials,
+    NegativeDistance,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    White,
+)
+from mercer.kernels.registry import ROWS
+
+EXAMPLES = [(row.domain, kernel) for row in ROWS for kernel in row.examples]
+IDS = [f"{row.name}-{i}" for row in ROWS for i in range(len(row.examples))]
+KERNELS = [kernel for _, kernel in EXAMPLES]
+
+# Radial kernels with every way to write a width, for X of three columns.
+RADIAL = [
+    RBF(0.4),
+    RBF(sigma=1.3),
+    RBF(length_scale=[0.7, 1.5, 2.0]),
+    Laplacian(0.6),
+    Laplacian(sigma=1.4),
+    Laplacian(length_scale=[0.7, 1.5, 2.0]),
+    Matern(0.5, length_scale=1.2),
+    Matern(0.8, length_scale=[0.7, 1.5, 2.0]),
+    Matern(1.0, length_scale=0.9),
+    Matern(1.5, length_scale=[0.7, 1.5, 2.0]),
+    Matern(2.5, gamma=0.3),
+    Matern(4.1, length_scale=1.2),
+    Matern(float("inf"), length_scale=[0.7, 1.5, 2.0]),
+    RationalQuadratic(0.7, sigma=1.2),
+    RationalQuadratic(1.0, length_scale=[0.7, 1.5, 2.0]),
+    Periodic(2.3, 0.8),
+]
+
+# Two levels and mixed, for X of three columns.
+COMPOSITES = [
+    RBF(0.3) * Linear() + Constant(0.5),
+    RBF(0.3) * (Linear() + Constant(0.5)),
+    (RBF(0.3) + Laplacian(0.4)) * (Linear() + Matern(1.5, sigma=1.2)),
+    2.5 * (RBF(sigma=1.2) * Polynomial(2, 0.5, 1.0)),
+    2.0 * (3.0 * RBF(0.3)),
+    (2 * Polynomial(2, 0.5, 1.0) + RBF(0.7)).normalized(),
+    (Linear() + Constant(0.3)) ** 2,
+    (RBF(0.3) * Laplacian(0.2)) ** 0.5,
+    (0.5 * RBF(0.3) + Cosine()).exp(),
+    (RBF(0.3) ** 2).exp().normalized(),
+    (Cosine() * RBF(0.2)).power_series([0.5, 0.0, 1.5, 0.25]),
+    (0.5 * Cosine()).power_series([1.0, 1.0, 1.0], radius=1.0),
+    RBF(0.3).on(0, 2) * Linear().on(1),
+    (RBF(length_scale=[0.6, 1.4]).on([0, 2]) + Periodic(2.0, 1.1).on(1)) ** 2,
+    (RBF(0.4) + White(0.3)).normalized(),
+    RBF(0.4) * White(0.3) + 1,
+    NegativeDistance(1.3) + 2.0 * Linear(),
+    NegativeDistance(1.3).exp() * Sigmoid(0.3, 0.1),
+    Linear().on(1).exp() + RationalQuadratic(0.8, length_scale=1.5).normalized(),
+    (Monomials(2) * RBF(0.5)).on(2, 1),
+    GaussianBasis([[0.0, 1.0]], 0.9).on(0, 1) + Monomials(1),
+]
+
+
+def data(domain, rows, seed=0, dtype=np.float64):
+    """Return a read-only table of three columns that suits a domain, with two equal rows."""
+    random = np.random.default_rng(seed)
+    if domain == "categories":
+        table = random.integers(0, 3, size=(rows, 3)).astype(dtype)
+    elif domain == "histograms":
+        table = random.gamma(1.0, 1.0, size=(rows, 3)).astype(dtype)
+        table[0, 1] = 0.0
+    else:
+        table = random.normal(size=(rows, 3)).astype(dtype)
+    table[rows // 2] = table[0]
+    table.flags.writeable = False
+    return table
+
+
+def parts(kernel):
+    """Yield a kernel and all kernels inside it."""
+    yield kernel
+    for value in kernel.get_params(deep=False).values():
+        if hasattr(value, "get_params"):
+            yield from parts(value)
+
+
+def has_white(kernel):
+    return any(isinstance(part, White) for part in parts(kernel))
+
+
+def close(actual, expected, tolerance=1e-10):
+    """Assert that two matrices agree relative to the largest entry."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape
+    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale)
