@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--threads", type=_positive(int), default=2, help="threads for everybody (default: 2)"
     )
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases with TEXT in their name")
     options = parser.parse_args(arguments)
 
     # The libraries read these variables when they are imported, so they are set before that.
@@ -41,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     job = jobs[options.job]
     measurements = []
     for number, case in enumerate(job.cases(options.scale)):
+        if options.only not in case.label:
+            continue
         report.announce(job, case)
         measurement = case.measure(job, number, options.repeats or job.repeats)
         report.show(measurement)

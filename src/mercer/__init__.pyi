@@ -1,6 +1,11 @@
 """The public names of mercer and the modules they live in; read by ``__init__.py`` too."""
 
 from mercer.data import load_data as load_data
+from mercer.estimators.binary import BinaryMachine as BinaryMachine
+from mercer.estimators.certify import certify as certify
+from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
+from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
@@ -35,6 +40,7 @@ from mercer.kernels.radial import (
     RationalQuadratic as RationalQuadratic,
 )
 from mercer.kernels.wrappers import FunctionKernel as FunctionKernel, Precomputed as Precomputed
+from mercer.problems.certificate import Certificate as Certificate
 from mercer.testing.check import KernelReport as KernelReport, check_kernel as check_kernel
 
 __version__: str

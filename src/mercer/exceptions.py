@@ -1,5 +1,7 @@
 """Every error and warning of mercer; each message gives the cause, the place and the remedy."""
 
+from typing import Any
+
 
 class MercerError(Exception):
     """Base of all errors that mercer raises on purpose."""
@@ -35,6 +37,24 @@ class NotEnoughMemory(MercerError, MemoryError):
 
 class NotPositiveDefinite(MercerError, ValueError):
     """A matrix or a kernel is not positive semi-definite where it must be."""
+
+
+class NotSeparable(MercerError, ValueError):
+    """No hyperplane separates two classes; the error carries the proof.
+
+    Attributes
+    ----------
+    rows : array
+        The training rows of the two classes.
+    weights : array
+        Weights ≥ 0 that add up to 1 in each class: both weighted means are the same point.
+    distance : float
+        The distance of the two means in feature space, zero up to rounding.
+    """
+
+    def __init__(self, message: str, rows: Any, weights: Any, distance: float) -> None:
+        super().__init__(message)
+        self.rows, self.weights, self.distance = rows, weights, distance
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -1,15 +1,21 @@
 """All compiled code. Modules load on first use, so that importing mercer does not import Numba."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer._fast import pairwise as pairwise
-
-_MODULES = frozenset({"pairwise"})
+    from mercer._fast import (
+        box_qp as box_qp,
+        coordinate as coordinate,
+        multiclass as multiclass,
+        pairwise as pairwise,
+        piecewise as piecewise,
+        smo as smo,
+    )
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

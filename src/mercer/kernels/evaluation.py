@@ -300,22 +300,21 @@ class Evaluator:
         tiles = _triangle(n) if mirror else _rectangle(out.shape[0], out.shape[1], self.threads)
         _parallel.run(task, tiles, self.threads if out.size > _SMALL else 1)
 
-    def multiply(self, V: Array, columns: Index | None = None) -> Array:
-        """Return K[:, columns] @ V, of which only a few blocks exist at any time.
+    def multiply(self, V: Array) -> Array:
+        """Return K @ V, of which only a few blocks exist at any time.
 
         Each block of a symmetric K serves twice, above and below the diagonal. The sums are taken
         in an order that does not depend on the number of threads.
         """
         n, m = self.pairs.shape
         self._prepare()
-        if columns is None and self.pairs.symmetric and _BANDS * V.size <= _PARTIAL_SUMS:
+        if self.pairs.symmetric and _BANDS * V.size <= _PARTIAL_SUMS:
             return self._multiply_symmetric(V)
-        chosen = slice(0, m) if columns is None else columns
         out = np.zeros((n, V.shape[1]), dtype=np.result_type(self._result_dtype(), V))
 
         def task(i: slice) -> None:
-            for j in _cut(len(V), WIDE_TILE[1]):
-                out[i] += self.values(i, _part(chosen, j)) @ V[j]
+            for j in _cut(m, WIDE_TILE[1]):
+                out[i] += self.values(i, j) @ V[j]
 
         _parallel.run(task, _cut(n, WIDE_TILE[0]), self.threads)
         return out

@@ -1,0 +1,465 @@
+"""Compiled parts of the support-vector solver.
+
+The problem, in signed multipliers β (no labels are left in any loop):
+
+    max pᵀβ − ½ βᵀKβ  subject to  lo ≤ β ≤ hi  and a fixed sum of β in each group
+
+F = p − Kβ is the ascent direction. A variable can go up while β < hi and down while β > lo; β is
+optimal when the greatest F that can go up is at most the least F that can go down, in each group.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._fast.jit import jit
+from mercer._typing import Array, IntArray
+
+NEVER = np.float32(1e30)  # stands for infinity in float32: adding a step to it changes nothing
+TAU = 1e-12  # least curvature of a pair: clamps zero and negative curvature
+_LOW31 = np.int32(0x7FFFFFFF)
+_SIGN = np.int32(31)
+_LEAST = np.int32(-0x80000000)
+
+
+@jit
+def _ordered(bits: Any) -> Any:
+    """Bits of a float32 as an int32 in the same order (and back: it is its own inverse).
+
+    Numba widens int32 arithmetic to int64; the casts keep it, and so the vectors, narrow.
+    """
+    return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _LOW31))
+
+
+@jit
+def _about_greatest(values: Array, mask: Any) -> int:
+    """Index of the greatest float32, up to the low bits of ``mask``, which carry the index.
+
+    LLVM vectorises an integer maximum but no float maximum, hence the int32 views.
+    """
+    bits = values.view(np.int32)
+    rest = np.int32(~mask)
+    top = _LEAST
+    for t in range(bits.size):
+        top = max(top, np.int32(np.int32(_ordered(bits[t]) & rest) | np.int32(t)))
+    return int(top & mask)
+
+
+@jit
+def _about_greatest_positive(values: Array, mask: Any) -> int:
+    """The same for values >= 0, whose bits are in order already."""
+    bits = values.view(np.int32)
+    rest = np.int32(~mask)
+    top = np.int32(0)
+    for t in range(bits.size):
+        top = max(top, np.int32(np.int32(bits[t] & rest) | np.int32(t)))
+    return int(top & mask)
+
+
+@jit
+def _greatest(values: Array) -> Any:
+    """The greatest float32, exactly."""
+    bits = values.view(np.int32)
+    top = np.empty(1, np.int32)
+    best = _LEAST
+    for t in range(bits.size):
+        best = max(best, _ordered(bits[t]))
+    top[0] = _ordered(best)
+    return top.view(np.float32)[0]
+
+
+@jit
+def _inverse_curvature(row: Array, diag: Array, k: Any, out: Array) -> None:
+    for t in range(row.size):
+        out[t] = np.float32(1.0) / max(k + diag[t] - row[t] - row[t], np.float32(TAU))
+
+
+@jit
+def _gains(down: Array, inverse: Array, top: Any, out: Array) -> None:
+    """Second-order gain of the pair (top, t): (F_top - F_t)^2 / curvature where positive."""
+    for t in range(down.size):
+        b = max(top - down[t], np.float32(0.0))
+        out[t] = b * b * inverse[t]
+
+
+@jit
+def _move(up: Array, down: Array, row_i: Array, row_j: Array, step: Any) -> None:
+    for t in range(up.size):
+        change = step * (row_i[t] - row_j[t])
+        up[t] -= change
+        down[t] -= change
+
+
+@jit
+def solve_block(
+    K: Array,
+    F: Array,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    tol: float,
+    max_iter: int,
+) -> tuple[int, bool]:
+    """SMO with second-order pairs on one dense block; changes beta in place.
+
+    K (m, m) float32; F at beta, beta, lo, hi (m,) float64; group (m,) uint8.
+    Returns the number of steps and whether negative curvature was met.
+    """
+    m = beta.size
+    mask = np.int32(1)
+    while mask < m:
+        mask *= np.int32(2)
+    mask -= np.int32(1)
+    # up[g] is F where a variable of group g can go up, −NEVER elsewhere; down[g] likewise.
+    # F is shifted by the middle of the violating range: float32 is fine-grained where it matters.
+    up = np.full((groups, m), -NEVER, np.float32)
+    down = np.full((groups, m), NEVER, np.float32)
+    for g in range(groups):
+        top, bottom = -np.inf, np.inf
+        for t in range(m):
+            if group[t] == g:
+                if beta[t] < hi[t]:
+                    top = max(top, F[t])
+                if beta[t] > lo[t]:
+                    bottom = min(bottom, F[t])
+        shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
+        for t in range(m):
+            if group[t] == g:
+                if beta[t] < hi[t]:
+                    up[g, t] = np.float32(F[t] - shift)
+                if beta[t] > lo[t]:
+                    down[g, t] = np.float32(F[t] - shift)
+    diag = np.empty(m, np.float32)
+    for t in range(m):
+        diag[t] = K[t, t]
+    inverse = np.empty((m, m), np.float32)  # filled row by row when first needed
+    known = np.zeros(m, np.bool_)
+    scratch = np.empty(m, np.float32)
+    limit = np.float32(tol)
+    nonconvex = False
+    steps = 0
+    while steps < max_iter:
+        g = 0
+        if groups == 2 or steps % 8 == 0:
+            worst = np.float32(-NEVER)
+            for c in range(groups):
+                for t in range(m):
+                    scratch[t] = -down[c, t]
+                violation = _greatest(up[c]) + _greatest(scratch)
+                if violation > worst:
+                    worst = violation
+                    g = c
+            if worst <= limit:
+                break
+        i = _about_greatest(up[g], mask)
+        top = up[g, i]
+        if not known[i]:
+            _inverse_curvature(K[i], diag, diag[i], inverse[i])
+            known[i] = True
+        _gains(down[g], inverse[i], top, scratch)
+        j = _about_greatest_positive(scratch, mask)
+        slope = np.float64(top) - np.float64(down[g, j])
+        if not slope > 0.0:
+            break
+        curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(K[i, j])
+        if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
+            nonconvex = True
+        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
+        step = min(slope / max(curvature, TAU), room_i, room_j)
+        if not step > 0.0:
+            break
+        beta[i] = hi[i] if step == room_i else beta[i] + step
+        beta[j] = lo[j] if step == room_j else beta[j] - step
+        F_j = down[g, j]
+        _move(up[g], down[g], K[i], K[j], np.float32(step))
+        if groups == 2:
+            _move(up[1 - g], down[1 - g], K[i], K[j], np.float32(step))
+        F_i = top - np.float32(step) * (K[i, i] - K[j, i])
+        F_j -= np.float32(step) * (K[i, j] - K[j, j])
+        up[g, i] = F_i if beta[i] < hi[i] else -NEVER
+        up[g, j] = F_j if beta[j] < hi[j] else -NEVER
+        down[g, i] = F_i if beta[i] > lo[i] else NEVER
+        down[g, j] = F_j if beta[j] > lo[j] else NEVER
+        steps += 1
+    return steps, nonconvex
+
+
+@jit
+def ascent(
+    p: Array,
+    f: Array,
+    position: IntArray,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    F: Array,
+) -> Array:
+    """Fill F = p − f[position]; return its extremes over those that can go up and down."""
+    out = np.empty((groups, 2))
+    out[:, 0] = -np.inf
+    out[:, 1] = np.inf
+    for t in range(p.size):
+        value = p[t] - f[position[t]]
+        F[t] = value
+        g = group[t] if groups == 2 else 0
+        if beta[t] < hi[t] and value > out[g, 0]:
+            out[g, 0] = value
+        if beta[t] > lo[t] and value < out[g, 1]:
+            out[g, 1] = value
+    return out
+
+
+@jit
+def _take_most(
+    F: Array,
+    sign: float,
+    bound: Array,
+    limit: Array,
+    group: Any,
+    g: int,
+    base: float,
+    scale: float,
+    count: int,
+    chosen: Any,
+    out: IntArray,
+    size: int,
+) -> int:
+    """Mark about ``count`` variables of group g with the greatest sign * F, by a histogram."""
+    bins = 2048
+    n = F.size
+    histogram = np.zeros(bins + 1, np.int64)
+    for t in range(n):
+        if group[t] == g and not chosen[t] and limit[t] != bound[t]:
+            level = sign * F[t] - base
+            if level > 0.0:
+                histogram[min(bins, int(level * scale))] += 1
+    cut = bins
+    total = histogram[cut]
+    while cut > 0 and total + histogram[cut - 1] <= count:
+        cut -= 1
+        total += histogram[cut]
+    # everything in bins >= cut, then an even sample of the next bin
+    rest = max(0, count - total)
+    pool = histogram[cut - 1] if cut > 0 else 0
+    if total > count:  # only the last bin can do that
+        rest, pool, cut = count, total, bins + 1
+    credit = 0
+    for t in range(n):
+        if group[t] == g and not chosen[t] and limit[t] != bound[t]:
+            level = sign * F[t] - base
+            if level > 0.0:
+                b = min(bins, int(level * scale))
+                take = b >= cut
+                if b == cut - 1 and pool > 0:
+                    credit += rest
+                    if credit >= pool:
+                        credit -= pool
+                        take = True
+                if take and size < out.size:
+                    chosen[t] = True
+                    out[size] = t
+                    size += 1
+    return size
+
+
+@jit
+def select(
+    F: Array,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    extremes: Array,
+    fresh: int,
+    previous: IntArray,
+    out: IntArray,
+) -> int:
+    """Choose a working set: the worst variables both ways, then the previous ones, free first."""
+    n = F.size
+    chosen = np.zeros(n, np.bool_)
+    size = 0
+    for g in range(groups):
+        top, bottom = extremes[g, 0], extremes[g, 1]
+        span = top - bottom
+        if not (span > 0.0 and span < np.inf):
+            continue
+        a, b = -1, -1
+        for t in range(n):
+            if group[t] == g:
+                if a < 0 and F[t] == top and beta[t] < hi[t]:
+                    a = t
+                elif b < 0 and F[t] == bottom and beta[t] > lo[t]:
+                    b = t
+        for t in (a, b):
+            if t >= 0 and not chosen[t]:
+                chosen[t] = True
+                out[size] = t
+                size += 1
+        each = max(1, fresh // (2 * groups))
+        size = _take_most(
+            F, 1.0, hi, beta, group, g, bottom, 2048.0 / span, each, chosen, out, size
+        )
+        size = _take_most(F, -1.0, lo, beta, group, g, -top, 2048.0 / span, each, chosen, out, size)
+    for free in (True, False):
+        for t in previous:
+            if size == out.size:
+                return size
+            if not chosen[t] and (lo[t] < beta[t] < hi[t]) == free:
+                chosen[t] = True
+                out[size] = t
+                size += 1
+    return size
+
+
+@jit
+def add_rows(rows: Array, slots: IntArray, coef: Array, out: Array) -> None:
+    """Add coef @ rows[slots] to out: float32 sums of 16 products, added up in float64."""
+    n = out.size
+    acc = np.empty(n, np.float32)
+    k = slots.size
+    for s in range(
+        0, k, 4
+    ):  # four rows at a time: with more arrays in a loop LLVM does not vectorise it
+        c0 = coef[s]
+        c1 = coef[s + 1] if s + 1 < k else np.float32(0.0)
+        c2 = coef[s + 2] if s + 2 < k else np.float32(0.0)
+        c3 = coef[s + 3] if s + 3 < k else np.float32(0.0)
+        r0 = rows[slots[s], :n]
+        r1 = rows[slots[min(s + 1, k - 1)], :n]
+        r2 = rows[slots[min(s + 2, k - 1)], :n]
+        r3 = rows[slots[min(s + 3, k - 1)], :n]
+        if s % 16 == 0:
+            for t in range(n):
+                acc[t] = (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
+        else:
+            for t in range(n):
+                acc[t] += (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
+        if s % 16 == 12 or s + 4 >= k:
+            for t in range(n):
+                out[t] += acc[t]
+
+
+@jit
+def needed(
+    F: Array,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    position: IntArray,
+    extremes: Array,
+    margin: float,
+    out: Any,
+) -> int:
+    """Mark columns with a variable that is free or nearly violating; return how many."""
+    out[:] = False
+    for t in range(F.size):
+        g = group[t]
+        can_up, can_down = beta[t] < hi[t], beta[t] > lo[t]
+        if (
+            (can_up and can_down)
+            or (can_up and F[t] > extremes[g, 1] - margin)
+            or (can_down and F[t] < extremes[g, 0] + margin)
+        ):
+            out[position[t]] = True
+    count = 0
+    for c in range(out.size):
+        count += out[c]
+    return count
+
+
+@jit
+def solve_subset(
+    K: Array,
+    idx: IntArray,
+    p: Array,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    tol: float,
+    max_iter: int,
+) -> tuple[int, bool]:
+    """Solve a problem whose variables sit on rows ``idx`` of a shared K, in float32, in place."""
+    m = idx.size
+    block = np.empty((m, m), np.float32)
+    F = p.copy()
+    for a in range(m):
+        row = K[idx[a]]
+        for b in range(m):
+            block[a, b] = row[idx[b]]
+        if beta[a] != 0.0:
+            for b in range(m):
+                F[b] -= beta[a] * block[a, b]
+    return solve_block(block, F, beta, lo, hi, group, groups, tol, max_iter)
+
+
+@jit
+def solve_small(
+    K: Array,
+    idx: IntArray,
+    p: Array,
+    beta: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    tol: float,
+    max_iter: int,
+) -> tuple[int, bool]:
+    """Solve a small problem in float64 throughout, in place; otherwise as ``solve_subset``."""
+    m = idx.size
+    F = p.copy()
+    for a in range(m):
+        if beta[a] != 0.0:
+            for b in range(m):
+                F[b] -= beta[a] * K[idx[a], idx[b]]
+    nonconvex = False
+    steps = 0
+    while steps < max_iter:
+        # The group, and in it the variable i, with the greatest violation.
+        worst = tol
+        i = -1
+        for g in range(groups):
+            top, bottom, at = -np.inf, np.inf, -1
+            for t in range(m):
+                if group[t] == g:
+                    if beta[t] < hi[t] and F[t] > top:
+                        top, at = F[t], t
+                    if beta[t] > lo[t] and F[t] < bottom:
+                        bottom = F[t]
+            if top - bottom > worst:
+                worst, i = top - bottom, at
+        if i < 0:
+            break
+        # The partner j with the greatest second-order gain.
+        j, best = -1, 0.0
+        for t in range(m):
+            slope = F[i] - F[t]
+            if group[t] == group[i] and beta[t] > lo[t] and slope > 0.0:
+                curvature = K[idx[i], idx[i]] + K[idx[t], idx[t]] - 2.0 * K[idx[i], idx[t]]
+                gain = slope * slope / max(curvature, TAU)
+                if gain > best:
+                    best, j = gain, t
+        if j < 0:
+            break
+        a, b = idx[i], idx[j]
+        curvature = K[a, a] + K[b, b] - 2.0 * K[a, b]
+        if curvature < -1e-10 * (abs(K[a, a]) + abs(K[b, b])):
+            nonconvex = True
+        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
+        step = min((F[i] - F[j]) / max(curvature, TAU), room_i, room_j)
+        if not step > 0.0:
+            break
+        beta[i] = hi[i] if step == room_i else beta[i] + step
+        beta[j] = lo[j] if step == room_j else beta[j] - step
+        for t in range(m):
+            F[t] -= step * (K[a, idx[t]] - K[b, idx[t]])
+        steps += 1
+    return steps, nonconvex

@@ -1,0 +1,1 @@
+"""Estimators: thin faces in scikit-learn's grammar over kernels, problems and solvers."""

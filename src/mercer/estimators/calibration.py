@@ -1,0 +1,73 @@
+"""Probabilities that agree with the decisions they belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_softmax
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.machine import take_objects
+
+FOLDS = 5
+
+
+def cross_fitted_scores(
+    machine: Any, X: Any, y: Any, codes: IntArray, sample_weight: Any
+) -> tuple[Array, IntArray]:
+    """Return scores of objects by machines that were not fitted on them, and the objects' rows.
+
+    Classes with fewer objects than folds make fewer folds; a class with one object has the scores
+    of the machine itself.
+    """
+    folds = min(FOLDS, int(np.bincount(codes).min()))
+    if folds < 2:
+        return machine.decision_function(X), np.arange(len(codes))
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=machine.random_state)
+    scores: list[Array] = []
+    rows: list[IntArray] = []
+    for train, test in splitter.split(np.zeros(len(codes)), codes):
+        part = clone(machine).set_params(probability=False)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[train]
+        part.fit(_square_part(machine, X, train, train), y[train], sample_weight=weights)
+        scores.append(part.decision_function(_square_part(machine, X, test, train)))
+        rows.append(test)
+    return np.concatenate(scores), np.concatenate(rows)
+
+
+def fit_slope(scores: Array, codes: IntArray, weights: Array) -> float:
+    """Return the factor a > 0 that makes σ(a·score), or softmax(a·scores), most likely."""
+
+    def loss(log_factor: float) -> float:
+        factor = np.exp(log_factor)
+        if scores.ndim == 1:
+            signs = np.where(codes == 1, 1.0, -1.0)
+            return float(weights @ np.logaddexp(0.0, -factor * signs * scores))
+        return -float(weights @ log_softmax(factor * scores, axis=1)[np.arange(len(codes)), codes])
+
+    best = minimize_scalar(loss, bounds=(-7.0, 7.0), method="bounded")
+    return float(np.exp(best.x))
+
+
+def probabilities(scores: Array, winners: IntArray, factor: float) -> Array:
+    """Return the probabilities of the classes; the winner's is the greatest."""
+    if scores.ndim == 1:
+        second = expit(factor * scores)
+        return np.column_stack([1 - second, second])
+    raised = scores.copy()
+    rows = np.arange(len(scores))
+    # Votes can tie where scores do not: the class that won the vote keeps its place.
+    top = raised.max(axis=1)
+    behind = raised.argmax(axis=1) != winners
+    raised[rows[behind], winners[behind]] = np.nextafter(top[behind] + 1e-9, np.inf)
+    return np.asarray(np.exp(log_softmax(factor * raised, axis=1)))
+
+
+def _square_part(machine: Any, X: Any, rows: IntArray, columns: IntArray) -> Any:
+    if isinstance(machine.kernel, str) and machine.kernel == "precomputed":
+        return X[np.ix_(rows, columns)]
+    return take_objects(X, rows)

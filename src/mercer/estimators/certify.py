@@ -1,0 +1,192 @@
+"""A judge for support vector machines: mercer's and scikit-learn's alike."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.choice import kernel_named
+from mercer.estimators.svc import JOINT
+from mercer.exceptions import InvalidInput, InvalidType
+from mercer.gram.operator import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.wrappers import Precomputed
+from mercer.problems import qp
+from mercer.problems.certificate import Certificate
+from mercer.problems.qp import BoxQP
+
+
+def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+    """Judge a fitted support vector machine from scratch.
+
+    Takes the multipliers and the bias of the model and nothing else from its solver: the kernel
+    matrix, the decision values, the primal and the dual objective are all computed here from the
+    data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR and OneClassSVM of mercer
+    and of scikit-learn.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted support vector machine.
+    X, y, sample_weight
+        What it was fitted on (``y`` is not needed for a one-class machine).
+
+    Returns
+    -------
+    Certificate
+        Of all binary problems together where there are several classes.
+    """
+    check_is_fitted(model)
+    kind = _kind(model)
+    K = _gram(model, X)
+    n = K.shape[0]
+    if n != int(model.shape_fit_[0]):
+        raise InvalidInput(
+            f"certify: the model was fitted on {model.shape_fit_[0]} rows, and X has {n}. Pass the "
+            "training data."
+        )
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if kind in ("SVC", "NuSVC"):
+        return _judge_classifier(model, kind, K, y, weights)
+    return _judge_function(model, kind, K, y, weights)
+
+
+def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
+    codes = np.searchsorted(model.classes_, np.asarray(y).ravel())
+    C = weights * np.asarray(model.class_weight_)[codes]
+    if getattr(model, "multi_class", "") in JOINT:
+        return _judge_joint(model, K, codes, C)
+    coefficients = _binary_coefficients(model, codes)
+    F = K @ coefficients
+    parts = []
+    for j, (rows, signs) in enumerate(_binary_problems(model, codes, C > 0)):
+        beta, f = coefficients[rows, j], F[rows, j]
+        bias = float(model.intercept_[j])
+        if kind == "SVC":
+            problem = qp.classifier(signs, model.C * C[rows])
+            parts.append(problem.certify(beta, f, np.array([bias])))
+            continue
+        # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
+        problem = qp.nu_classifier(signs, C[rows], model.nu)
+        total = float(np.abs(beta[signs > 0]).sum())
+        rho = float(problem.sums[0]) / total if total > 0 else 1.0
+        ends = rho * np.array([bias - 1, bias + 1])
+        parts.append(problem.certify(_snapped(rho * beta, problem), rho * f, ends))
+    return Certificate.total(parts)
+
+
+def _judge_joint(model: Any, K: Gram, codes: IntArray, C: Array) -> Certificate:
+    rows = np.flatnonzero(C > 0)
+    alpha = np.zeros((len(codes), len(model.classes_)))
+    alpha[model.support_] = _dense(model.dual_coef_).T
+    problem = JOINT[model.multi_class](codes[rows], model.C * C[rows], len(model.classes_))
+    return problem.certify(alpha[rows], (K @ alpha)[rows])
+
+
+def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
+    rows = np.flatnonzero(weights > 0)
+    coefficients = np.zeros(K.shape[0])
+    coefficients[model.support_] = _dense(model.dual_coef_).ravel()
+    f = (K @ coefficients)[rows]
+    beta = coefficients[rows]
+    bias = float(np.ravel(model.intercept_)[0])
+    if kind == "OneClassSVM":
+        return qp.one_class(weights[rows], model.nu).certify(beta, f, np.array([bias]))
+    targets = np.asarray(y, dtype=float).ravel()[rows]
+    C = model.C * weights[rows]
+    if kind == "SVR":
+        problem = qp.regressor(targets, C, model.epsilon)
+        return problem.certify(_split(beta, problem), f, np.array([bias]))
+    problem = qp.nu_regressor(targets, C, model.nu)
+    halves = _split(beta, problem)
+    return problem.certify(halves, f, problem.biases(halves, f))
+
+
+def _snapped(beta: Array, problem: BoxQP) -> Array:
+    """Move what rounding took off a bound back to it."""
+    near = 1e-10 * np.maximum(problem.hi, -problem.lo)
+    beta = np.where(np.abs(beta - problem.hi) <= near, problem.hi, beta)
+    return np.where(np.abs(beta - problem.lo) <= near, problem.lo, beta)
+
+
+def _split(beta: Array, problem: BoxQP) -> Array:
+    """Split α − α* into its two parts; for ν-SVR, pad both where the sums ask for it."""
+    parts = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
+    if problem.groups == 2:
+        missing = float(problem.sums[0]) - float(parts[: len(beta)].sum())
+        room = np.minimum(problem.hi[: len(beta)] - parts[: len(beta)], problem.hi[: len(beta)])
+        room = np.minimum(room, parts[len(beta) :] - problem.lo[len(beta) :])
+        before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+        pad = np.clip(missing - before, 0.0, np.maximum(room, 0.0))
+        parts += np.concatenate([pad, -pad])
+    return parts
+
+
+def _binary_problems(model: Any, codes: IntArray, used: Any) -> list[tuple[IntArray, Array]]:
+    """Return the rows and signs of each binary problem, in the order of ``intercept_``."""
+    count = len(model.classes_)
+    rows = np.flatnonzero(used)
+    if count == 2:
+        return [(rows, np.where(codes[rows] == 1, 1.0, -1.0))]
+    if getattr(model, "multi_class", "ovo") == "ovr":
+        return [(rows, np.where(codes[rows] == c, 1.0, -1.0)) for c in range(count)]
+    result = []
+    for a, b in combinations(range(count), 2):
+        part = rows[(codes[rows] == a) | (codes[rows] == b)]
+        result.append((part, np.where(codes[part] == a, 1.0, -1.0)))
+    return result
+
+
+def _binary_coefficients(model: Any, codes: IntArray) -> Array:
+    """Return the signed multipliers of all rows, one column for each binary problem."""
+    packed = _dense(model.dual_coef_)
+    support = np.asarray(model.support_, dtype=np.intp)
+    count = len(model.classes_)
+    if count == 2 or getattr(model, "multi_class", "ovo") == "ovr":
+        columns = np.zeros((len(codes), len(packed)))
+        columns[support] = packed.T
+        return columns
+    pairs = list(combinations(range(count), 2))
+    columns = np.zeros((len(codes), len(pairs)))
+    for j, (a, b) in enumerate(pairs):
+        for own, row in ((a, b - 1), (b, a)):
+            mine = codes[support] == own
+            columns[support[mine], j] = packed[row, mine]
+    return columns
+
+
+def _gram(model: Any, X: Any) -> Gram:
+    """Return the Gram matrix of the training data, with the kernel of the model."""
+    if isinstance(getattr(model, "kernel_", None), Kernel):
+        kernel = model.kernel_
+        if isinstance(kernel, Precomputed):
+            return Gram(kernel, np.arange(len(kernel.matrix)))
+        return Gram(kernel, X)
+    if callable(model.kernel):
+        matrix = Precomputed(np.asarray(model.kernel(X, X), dtype=float))
+        return Gram(matrix, np.arange(len(matrix.matrix)))
+    if model.kernel == "precomputed":
+        return Gram(Precomputed(np.asarray(X, dtype=float)), np.arange(len(X)))
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    gamma = float(model._gamma)
+    kernel = kernel_named(model.kernel, gamma, model.degree, model.coef0, X.shape[1])
+    return Gram(kernel, X)
+
+
+def _kind(model: Any) -> str:
+    for kind in ("NuSVC", "SVC", "NuSVR", "SVR", "OneClassSVM"):
+        if any(base.__name__ == kind for base in type(model).__mro__):
+            return kind
+    raise InvalidType(
+        f"certify: {type(model).__name__} is not a machine that can be judged yet. It takes SVC, "
+        "NuSVC, SVR, NuSVR and OneClassSVM, mercer's or scikit-learn's."
+    )
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64)

@@ -1,0 +1,191 @@
+"""What all support vector machines share: parameters, weights, the solver, the attributes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.choice import check_name
+from mercer.estimators.machine import KernelMachine, take_objects
+from mercer.estimators.progress import CallbackSupportMixin, Monitor
+from mercer.exceptions import InvalidParameter
+from mercer.problems.certificate import Certificate
+from mercer.problems.qp import BoxQP
+from mercer.solvers.multiclass import MulticlassSolution
+from mercer.solvers.smo import Settings, solve_all
+from mercer.solvers.solution import Solution
+
+
+class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
+    """A kernel machine that is fitted by solving box QPs."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": "no_validation",
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "strict": ["boolean"],
+    }
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        try:
+            check_name(self.kernel)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{type(self).__name__}: {error}") from None
+
+    _monitor: Monitor | None = None
+
+    def _settings(self, tol: float | None = None) -> Settings:
+        return Settings(
+            tol=self.tol if tol is None else tol,
+            max_iter=self.max_iter,
+            time_limit=math.inf if self.time_limit is None else self.time_limit,
+            cache_bytes=int(self.cache_size * 2**20),
+            shrinking=self.shrinking,
+            monitor=self._monitor,
+        )
+
+    def _weights(self, sample_weight: Any, count: int) -> Array:
+        if sample_weight is None:
+            return np.ones(count)
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != (count,):
+            raise ValueError(
+                f"sample_weight and X have incompatible shapes: {weights.shape} vs {count} rows"
+            )
+        if not np.isfinite(weights).all():
+            raise ValueError("sample_weight contains NaN or infinity")
+        if not (weights > 0).any():
+            raise ValueError("Invalid input - all samples have zero or negative weights.")
+        return weights
+
+    def _solve(
+        self,
+        problems: Sequence[tuple[IntArray, BoxQP]],
+        start: Sequence[Array] | None,
+        tol: float | None = None,
+    ) -> list[Solution]:
+        solutions = solve_all(self.kernel_, self._points, problems, self._settings(tol), start)
+        self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
+        self._num_iter = np.array([solution.iterations for solution in solutions], dtype=np.int32)
+        return solutions
+
+    def _certify(self, problem: BoxQP, solution: Solution, biases: Array) -> Certificate:
+        return problem.certify(
+            solution.beta,
+            solution.f,
+            biases,
+            iterations=solution.iterations,
+            seconds=solution.seconds,
+            kernel_evaluations=solution.kernel_evaluations,
+            status="nonconvex" if solution.nonconvex else solution.status,
+        )
+
+    def _warn(
+        self,
+        solutions: Sequence[Solution | MulticlassSolution],
+        certificates: Sequence[Certificate],
+    ) -> None:
+        """Say how far the worst answer is from the optimum where the solver stopped early."""
+        early = [
+            (c.relative_gap, s)
+            for s, c in zip(solutions, certificates, strict=True)
+            if s.status != "optimal"
+        ]
+        if early:
+            gap, worst = max(early, key=lambda pair: pair[0])
+            text = {
+                "max_iter": f"Solver terminated early (max_iter={self.max_iter}).  Consider "
+                "pre-processing your data with StandardScaler or MinMaxScaler.",
+            }.get(worst.status, f"{type(self).__name__}: {worst.advice}")
+            warnings.warn(
+                f"{text} The answer is within {gap:.2g} of the optimum (relative duality gap).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if any(solution.nonconvex for solution in solutions):
+            warnings.warn(
+                f"{type(self).__name__}: the kernel {self.kernel_} showed negative curvature on "
+                "these data: the answer is a stationary point, perhaps not the best one.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _publish(self, X: Any, support: IntArray, dual_coef: Array, intercept: Array) -> None:
+        if not (np.isfinite(dual_coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite. The input data may contain "
+                "large values and need to be preprocessed."
+            )
+        self.support_ = support.astype(np.int32)
+        self._support_points = self._points.take(support)
+        if self._mode == "matrix":
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = take_objects(X, support)
+        self.intercept_ = intercept
+        self.dual_coef_ = sparse.csr_matrix(dual_coef) if self._sparse else dual_coef
+        self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
+        del self._points
+
+    def _coefficients(self) -> Array:
+        """Return the coefficients of each support vector, one column for each function."""
+        return _dense(self._dual_coef_).T
+
+    def _functions(self, X: Any) -> Array:
+        """Return f_j(x) + b_j for read data, one column for each function."""
+        coefficients = self._coefficients()
+        if not len(self.support_):
+            return np.tile(self._intercept_, (_count(X), 1))
+        values = self._expand(X, self.support_.astype(np.intp), self._support_points, coefficients)
+        return values + self._intercept_
+
+    @property
+    def coef_(self) -> Any:
+        """The weights of the columns, for the linear kernel."""
+        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        coef = self._primal_coefficients()
+        (coef.data if sparse.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _primal_coefficients(self) -> Any:
+        coef = self._dual_coef_ @ self.support_vectors_
+        return sparse.csr_matrix(coef) if sparse.issparse(coef) else np.asarray(coef)
+
+    @property
+    def n_support_(self) -> Any:
+        """The number of support vectors, for each class where there are classes."""
+        if not hasattr(self, "_n_support"):
+            raise AttributeError(f"{type(self).__name__} is not fitted yet.")
+        return self._n_support
+
+    def _check_untouched(self) -> None:
+        if self._mode != "matrix" and int(np.sum(self._n_support)) != len(self.support_):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
+
+
+def _count(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

@@ -1,0 +1,1 @@
+"""Problems: plain data plus their mathematics, and certificates of their solutions."""

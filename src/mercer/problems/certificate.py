@@ -1,0 +1,94 @@
+"""Certificates: how far an answer is from the best one, in numbers that anyone can recompute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from html import escape
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The proof that comes with an answer.
+
+    Any value of the dual problem bounds the optimum from below, any value of the primal problem
+    from above: the answer is at most ``gap`` away from the best one, whoever found it.
+
+    Attributes
+    ----------
+    primal, dual : float
+        The values of the primal (minimised) and of the dual (maximised) problem at the answer.
+    stationarity : float
+        The largest violation of the optimality conditions, which ``tol`` bounds: how much two
+        multipliers that may still move disagree about the bias.
+    primal_feasibility, dual_feasibility : float
+        The largest violation of a constraint of the primal and of the dual problem.
+    complementarity : float
+        The largest product of a multiplier's room and the slack of its constraint.
+    iterations, seconds, kernel_evaluations
+        What the answer cost.
+    status : str
+        ``optimal``, or why the solver stopped before.
+    """
+
+    problem: str
+    primal: float
+    dual: float
+    stationarity: float
+    primal_feasibility: float
+    dual_feasibility: float
+    complementarity: float
+    iterations: int = 0
+    seconds: float = 0.0
+    kernel_evaluations: int = 0
+    status: str = "optimal"
+
+    @classmethod
+    def total(cls, parts: Sequence[Certificate]) -> Certificate:
+        """Join the certificates of independent problems: values add, the worst residual counts."""
+        if len(parts) == 1:
+            return parts[0]
+        sums = ("primal", "dual", "iterations", "seconds", "kernel_evaluations")
+        worst = ("stationarity", "primal_feasibility", "dual_feasibility", "complementarity")
+        failed = [part.status for part in parts if part.status != "optimal"]
+        return cls(
+            problem=f"{len(parts)} problems ({parts[0].problem})",
+            **{name: sum(getattr(part, name) for part in parts) for name in sums},
+            **{name: max(getattr(part, name) for part in parts) for name in worst},
+            status=failed[0] if failed else "optimal",
+        )
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual value: the answer is at most this far from the optimum."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the optimum."""
+        scale = max(abs(self.primal), abs(self.dual))
+        return self.gap / scale if scale > 0 else self.gap
+
+    def __repr__(self) -> str:
+        lines = [f"{name:<20} {value}" for name, value in self._table()]
+        return "\n".join([f"Certificate of {self.problem}: {self._verdict()}", *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+            for name, value in self._table()
+        )
+        caption = f"Certificate of {escape(self.problem)}: {escape(self._verdict())}"
+        return f"<table><caption>{caption}</caption>{rows}</table>"
+
+    def _verdict(self) -> str:
+        return f"within {max(self.relative_gap, 0):.2g} of the optimum, {self.status}"
+
+    def _table(self) -> list[tuple[str, str]]:
+        numbers = {f.name: getattr(self, f.name) for f in fields(self)[1:-1]}
+        ordered = {"primal": 0, "dual": 0, "gap": self.gap, "relative_gap": self.relative_gap}
+        table = {**ordered, **numbers}
+        return [
+            (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.8g}")
+            for name, value in table.items()
+        ]

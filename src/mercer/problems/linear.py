@@ -1,0 +1,220 @@
+"""Linear support vector machines: problems in the weights of features, never in a Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, IntArray
+from mercer.problems.certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """The rows x̃ᵢ = (xᵢ, s) of a dense or CSR matrix X.
+
+    The constant s carries the intercept, as a feature like any other; s = 0 stands for none.
+    """
+
+    X: Any
+    constant: float = 0.0
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """The number of weights, the one of the intercept included."""
+        return int(self.X.shape[1]) + (self.constant != 0)
+
+    def dot(self, w: Array) -> Array:
+        """Return w·x̃ᵢ for every row; ``w`` may have several columns, one for each machine."""
+        z: Array = self.X @ w[: self.X.shape[1]]
+        return z + self.constant * w[-1] if self.constant else z
+
+    def combine(self, beta: Array) -> Array:
+        """Return Σ βᵢ x̃ᵢ; ``beta`` may have several columns, one for each machine."""
+        total: Array = self.X.T @ beta
+        if not self.constant:
+            return total
+        return np.concatenate([total, self.constant * beta.sum(axis=0, keepdims=True)])
+
+    def squared_norms(self) -> Array:
+        """Return ‖x̃ᵢ‖²."""
+        if isinstance(self.X, np.ndarray):
+            norms: Array = np.einsum("ij,ij->i", self.X, self.X)
+        else:
+            norms = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        return norms + self.constant**2
+
+    def take(self, index: IntArray) -> FeatureRows:
+        """Return some of the rows."""
+        return FeatureRows(self.X[index], self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem:
+    r"""A linear machine with its dual, one signed multiplier βᵢ for each row.
+
+    primal: min ½‖w‖² + Σ φᵢ(pᵢ − w·x̃ᵢ),  φᵢ(r) = max over lo ≤ β ≤ hi of βr − ε|β| − ½ Dᵢβ²
+
+    dual:   max pᵀβ − ε‖β‖₁ − ½ Σ Dᵢβᵢ² − ½‖Σ βᵢx̃ᵢ‖²  subject to  lo ≤ β ≤ hi
+
+    A finite box with D = 0 gives the hinge and the ε-insensitive loss, an infinite one with
+    D = 1/2C their squares. At the optimum w = Σ βᵢx̃ᵢ.
+    """
+
+    name: str
+    p: Array
+    lo: Array
+    hi: Array
+    D: Array
+    epsilon: float = 0.0
+
+    def violation(self, residual: Array, beta: Array) -> float:
+        """Return by how much the dual still grows with a multiplier, the largest of the slopes."""
+        slope = residual - self.D * beta
+        up = slope - np.where(beta >= 0, self.epsilon, -self.epsilon)
+        down = -slope + np.where(beta > 0, self.epsilon, -self.epsilon)
+        worst_up = up.max(where=beta < self.hi, initial=0.0)
+        return float(down.max(where=beta > self.lo, initial=worst_up))
+
+    def losses(self, residual: Array) -> Array:
+        """Return φᵢ of each residual pᵢ − w·x̃ᵢ."""
+        excess = np.maximum(np.abs(residual) - self.epsilon, 0.0)
+        most = np.where(residual > 0, self.hi, -self.lo)
+        curved = self.D > 0
+        best = np.minimum(most, np.divide(excess, self.D, out=most.copy(), where=curved))
+        return np.where(excess > 0, best * excess - self.D * best**2 / 2, 0.0)
+
+    def gain(self, beta: Array) -> float:
+        """Return the part of the dual without w: pᵀβ − ε‖β‖₁ − ½ Σ Dᵢβᵢ²."""
+        linear = float(self.p @ beta) - self.epsilon * float(np.abs(beta).sum())
+        return linear - float(self.D @ beta**2) / 2
+
+    def certify(self, rows: FeatureRows, w: Array, beta: Array, **cost: Any) -> Certificate:
+        """Judge w and β from the data alone."""
+        residual = self.p - rows.dot(w)
+        total = rows.combine(beta)
+        losses = self.losses(residual)
+        inside = np.clip(beta, self.lo, self.hi)
+        costs = self.epsilon * np.abs(inside) + self.D * inside**2 / 2
+        return Certificate(
+            problem=self.name,
+            primal=float(w @ w) / 2 + float(losses.sum()),
+            dual=self.gain(beta) - float(total @ total) / 2,
+            stationarity=self.violation(residual, beta),
+            primal_feasibility=0.0,
+            dual_feasibility=float(np.abs(beta - inside).max(initial=0.0)),
+            complementarity=float((losses + costs - inside * residual).max(initial=0.0)),
+            **cost,
+        )
+
+
+def classifier(signs: Array, C: Array, squared: bool) -> LinearProblem:
+    """Hinge loss C max(0, 1 − y w·x̃), or its square; ``signs`` are ±1."""
+    most = np.full(len(C), np.inf) if squared else C
+    zeros = np.zeros(len(C))
+    return LinearProblem(
+        "linear SVC, squared hinge" if squared else "linear SVC, hinge",
+        signs.astype(np.float64),
+        np.where(signs > 0, 0.0, -most),
+        np.where(signs > 0, most, 0.0),
+        0.5 / C if squared else zeros,
+    )
+
+
+def regressor(targets: Array, C: Array, epsilon: float, squared: bool) -> LinearProblem:
+    """Loss C max(0, |y − w·x̃| − ε), or its square."""
+    most = np.full(len(C), np.inf) if squared else C
+    return LinearProblem(
+        "linear SVR, squared ε-insensitive" if squared else "linear SVR, ε-insensitive",
+        targets.astype(np.float64),
+        -most,
+        most,
+        0.5 / C if squared else np.zeros(len(C)),
+        epsilon,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SparseClassifier:
+    r"""Squared hinge loss with a penalty that sets weights to zero.
+
+    primal: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ w·x̃ᵢ)²
+
+    dual:   max Σ αᵢ − Σ αᵢ²/4Cᵢ  subject to  α ≥ 0  and  |Σ αᵢyᵢx̃ᵢⱼ| ≤ 1 for each feature j
+    """
+
+    signs: Array
+    C: Array
+
+    def multipliers(self, rows: FeatureRows, w: Array) -> Array:
+        """Return the best multiple of 2C max(0, 1 − y w·x̃) that the dual allows."""
+        alpha = 2 * self.C * np.maximum(0.0, 1 - self.signs * rows.dot(w))
+        most = np.abs(rows.combine(self.signs * alpha)).max(initial=0.0)
+        curvature = float((alpha**2 / (2 * self.C)).sum())
+        best = float(alpha.sum()) / curvature if curvature > 0 else 0.0
+        return alpha * min(best, 1 / most if most > 0 else np.inf)
+
+    def certify(self, rows: FeatureRows, w: Array, alpha: Array, **cost: Any) -> Certificate:
+        """Judge w and α from the data alone."""
+        excess = np.maximum(0.0, 1 - self.signs * rows.dot(w))
+        slopes = rows.combine(self.signs * 2 * self.C * excess)
+        pull = np.where(w != 0, np.abs(slopes - np.sign(w)), np.maximum(np.abs(slopes) - 1, 0))
+        correlations = np.abs(rows.combine(self.signs * alpha))
+        outside = max(float(correlations.max(initial=0.0)) - 1, float(-alpha.min()), 0.0)
+        return Certificate(
+            problem="linear SVC, squared hinge, ℓ₁ penalty",
+            primal=float(np.abs(w).sum()) + float(self.C @ excess**2),
+            dual=float(alpha.sum()) - float((alpha**2 / (4 * self.C)).sum()),
+            stationarity=float(pull.max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=outside,
+            complementarity=float((np.abs(w) * np.abs(1 - correlations)).max(initial=0.0)),
+            **cost,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CrammerSinger:
+    r"""All classes at once.
+
+    primal: min ½ Σₖ‖wₖ‖² + Σ Cᵢ maxₖ (eᵢₖ + (wₖ − w_yᵢ)·x̃ᵢ),  eᵢₖ = 1 − [k = yᵢ]
+
+    dual:   max −½ Σₖ‖Σᵢ αᵢₖx̃ᵢ‖² − Σ eᵢₖαᵢₖ  subject to  Σₖ αᵢₖ = 0  and  αᵢₖ ≤ Cᵢ [k = yᵢ]
+
+    K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based vector
+    machines, Journal of Machine Learning Research 2 (2001).
+    """
+
+    labels: IntArray
+    C: Array
+    classes: int
+
+    def certify(self, rows: FeatureRows, W: Array, alpha: Array, **cost: Any) -> Certificate:
+        """Judge the weights W (features × classes) and α (rows × classes) from the data alone."""
+        everyone = np.arange(len(self.labels))
+        mine = np.zeros(alpha.shape, bool)
+        mine[everyone, self.labels] = True
+        scores = rows.dot(W) + ~mine
+        excess = scores.max(axis=1) - scores[everyone, self.labels]
+        total = rows.combine(alpha)
+        room = np.where(mine, self.C[:, None], 0.0) - alpha
+        movable = np.where(room > 0, scores, np.inf).min(axis=1)
+        return Certificate(
+            problem="linear SVC, Crammer–Singer",
+            primal=float((W**2).sum()) / 2 + float(self.C @ excess),
+            dual=-float((total**2).sum()) / 2 - float(alpha.sum(where=~mine)),
+            stationarity=float((scores.max(axis=1) - movable).max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=max(
+                float(-room.min(initial=0.0)), float(np.abs(alpha.sum(axis=1)).max(initial=0.0))
+            ),
+            complementarity=float(
+                (room * (scores.max(axis=1, keepdims=True) - scores)).max(initial=0.0)
+            ),
+            **cost,
+        )

@@ -1,0 +1,183 @@
+"""Support vector machines that learn all classes in one problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidParameter
+from mercer.problems.certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class JointMulticlass:
+    r"""One function for each class, all learnt together.
+
+    min ½ Σ_c ‖w_c‖² + Σᵢ Cᵢ ξᵢ,  where ξᵢ is made of the margins  gᵢ_c = 1 − (f_y(xᵢ) − f_c(xᵢ))
+
+    of the classes c other than the label y = yᵢ, and f_c(x) = ⟨w_c, φ(x)⟩ = Σᵢ αᵢ_c k(xᵢ, x): the
+    label has to win by 1. The dual is one quadratic for both machines,
+
+    max Σᵢ αᵢ_y − ½ Σ_c α_cᵀ K α_c  subject to  αᵢ_c ≤ 0 for c ≠ y,  Σ_c αᵢ_c = 0,
+
+    and an upper bound that Cᵢ puts on the multipliers −αᵢ_c, which is all they differ in. The
+    coefficients of a point sum to zero, and so do the functions: Σ_c f_c = 0.
+
+    There is no bias, as in Keerthi et al. (2008, "A sequential dual method for large scale
+    multi-class linear SVMs") and Doğan, Glasmachers and Igel (2016, "A unified view on multi-class
+    support vector classification"). So the kernel has to be positive semi-definite; conditionally
+    so is not enough. A constant added to the kernel gives a penalised bias.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The class of each point, from 0.
+    C : array of shape (n,)
+        The price of a point's loss: C times its weight, finite. A price of 0 leaves it out.
+    classes : int
+        The number of classes, at least two; a class may have no points.
+    """
+
+    labels: IntArray
+    C: Array
+    classes: int
+
+    name: ClassVar[str]
+    bound_on_total: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.C).all() and (self.C >= 0).all()):
+            raise InvalidParameter(
+                f"{self.name}: C times the sample weights has to be finite and 0 or more. A large "
+                "finite C, such as 1e6, comes close to a hard margin."
+            )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def loss(self, margins: Array) -> Array:
+        """Return ξ for every point."""
+        raise NotImplementedError
+
+    def feasible(self, alpha: Array) -> Array:
+        """Return coefficients that keep all constraints, near some that may not."""
+        multipliers = np.maximum(np.where(self._own, 0.0, -alpha), 0.0)
+        return self._coefficients(self._within_bounds(multipliers))
+
+    def margins(self, f: Array) -> Array:
+        """Return gᵢ_c = 1 − f_y(xᵢ) + f_c(xᵢ) for every point and class, 0 for its own class."""
+        own = f[np.arange(len(self)), self.labels]
+        return np.where(self._own, 0.0, 1.0 - own[:, None] + f)
+
+    def certify(self, alpha: Array, f: Array, **cost: Any) -> Certificate:
+        """Judge the n × classes coefficients α, given f = Kα in float64."""
+        half_norm = float(np.vdot(alpha, f)) / 2
+        margins = self.margins(f)
+        multipliers = np.where(self._own, 0.0, -alpha)
+        total = alpha[self._own]
+        outside = max(float(-multipliers.min()), float(self._excess(multipliers, total).max()), 0.0)
+        drift = float(np.abs(alpha.sum(axis=1)).max())
+        return Certificate(
+            problem=self.name,
+            primal=half_norm + float(self.C @ self.loss(margins)),
+            dual=float(total.sum()) - half_norm,
+            stationarity=float(self._disagreement(margins, multipliers, total).max()),
+            primal_feasibility=0.0,
+            dual_feasibility=max(outside, drift),
+            complementarity=float(self._products(margins, multipliers, total).max()),
+            **cost,
+        )
+
+    @property
+    def _own(self) -> Any:
+        """The place of the label of each point, as a mask."""
+        return self.labels[:, None] == np.arange(self.classes)
+
+    def _coefficients(self, multipliers: Array) -> Array:
+        total = multipliers.sum(axis=1, keepdims=True)
+        if self.bound_on_total:  # a sum within rounding of its bound is on it
+            bound = self.C[:, None]
+            total = np.where(total > (1 - 1e-13) * bound, bound, total)
+        return np.where(self._own, total, -multipliers)
+
+    def _within_bounds(self, multipliers: Array) -> Array:
+        raise NotImplementedError
+
+    def _excess(self, multipliers: Array, total: Array) -> Array:
+        raise NotImplementedError
+
+    def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        raise NotImplementedError
+
+    def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        raise NotImplementedError
+
+
+class WestonWatkins(JointMulticlass):
+    r"""The machine of Weston and Watkins (1999): every class that comes too close costs.
+
+    ξᵢ = Σ_{c≠y} max(0, 1 − (f_y(xᵢ) − f_c(xᵢ)))  and  −αᵢ_c ≤ Cᵢ for each c ≠ y
+
+    The margin to win by is 1 (the first paper writes 2, which only rescales C and f) and there is
+    no bias (the first paper has one).
+    """
+
+    name = "Weston–Watkins SVM"
+    bound_on_total = False
+
+    def loss(self, margins: Array) -> Array:
+        total: Array = np.maximum(margins, 0).sum(axis=1)
+        return total
+
+    def _within_bounds(self, multipliers: Array) -> Array:
+        return np.minimum(multipliers, self.C[:, None])
+
+    def _excess(self, multipliers: Array, total: Array) -> Array:
+        return multipliers - self.C[:, None]
+
+    def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        rising = np.where(multipliers < self.C[:, None], margins, 0.0)
+        falling = np.where(multipliers > 0, -margins, 0.0)
+        return np.maximum(np.maximum(rising, falling), 0)
+
+    def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        room = np.where(self._own, 0.0, self.C[:, None] - multipliers)
+        products: Array = np.where(margins > 0, room, multipliers) * np.abs(margins)
+        return products
+
+
+class CrammerSinger(JointMulticlass):
+    r"""The machine of Crammer and Singer (2001): only the strongest rival costs.
+
+    ξᵢ = max(0, max_{c≠y} 1 − (f_y(xᵢ) − f_c(xᵢ)))  and  αᵢ_y ≤ Cᵢ
+    """
+
+    name = "Crammer–Singer SVM"
+    bound_on_total = True
+
+    def loss(self, margins: Array) -> Array:
+        # The margin of the own class is 0, which is the least loss.
+        largest: Array = margins.max(axis=1)
+        return largest
+
+    def _within_bounds(self, multipliers: Array) -> Array:
+        total = multipliers.sum(axis=1)
+        share = np.minimum(1.0, self.C / np.where(total > 0, total, 1.0))
+        return multipliers * share[:, None]
+
+    def _excess(self, multipliers: Array, total: Array) -> Array:
+        return total - self.C
+
+    def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        used = np.where(self._own, (total < self.C)[:, None], multipliers > 0)
+        least = np.where(used, margins, np.inf).min(axis=1)
+        violation: Array = np.maximum(margins.max(axis=1) - least, 0)
+        return violation
+
+    def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
+        weight = np.where(self._own, np.maximum(self.C - total, 0)[:, None], multipliers)
+        products: Array = weight * (margins.max(axis=1, keepdims=True) - margins)
+        return products

@@ -1,0 +1,1 @@
+"""Solvers: each takes a problem and a Gram matrix and returns a solution."""

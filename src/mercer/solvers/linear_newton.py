@@ -1,0 +1,345 @@
+"""Newton's method for linear machines: exact, with multipliers, for many rows and few columns.
+
+A proximal-point method in the dual,
+
+    β ← argmax over lo ≤ β ≤ hi of  dual(β) − ½ Σ τᵢ(βᵢ − bᵢ)²,   then b ← β and τ falls,
+
+whose every stage is a smooth primal problem in w: min ½‖w‖² + Σ loss(pᵢ + τᵢbᵢ − w·x̃ᵢ). The loss
+is piecewise quadratic, so Newton's method with an exact line search ends after a few steps, each a
+system of the size of w made of the rows that lie inside the window τ. Rows far from it cannot
+change their multiplier: a stage works on the others and looks at all rows only to confirm.
+
+X. Li, D. Sun and K.-C. Toh, A highly efficient semismooth Newton augmented Lagrangian method,
+SIAM Journal on Optimization 28 (2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from mercer import _fast, _parallel
+from mercer._typing import Array, IntArray
+from mercer.problems.linear import FeatureRows, LinearProblem
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+FIRST_WINDOW, WINDOW_FACTOR, NARROWEST = 0.1, 0.1, 5
+"""The first window in units of the residuals, how it falls, and how often."""
+
+LEAST_CURVATURE = 1e-9
+"""The least first τ, as a share of Σ‖x̃ᵢ‖²: it keeps the systems solvable when C is huge."""
+
+MOST_STAGES, PATIENCE = 40, 3
+"""Most stages, and how many in a row may bring nothing."""
+
+MOST_ROUNDS, MOST_WAITED, POLISHING_STEPS, ROUNDING = 12, 30, 50, 1e-13
+"""Limits of a stage: looks at all rows, steps without progress, steps of the last one, rounding."""
+
+SAMPLE_SHARE, LEAST_SAMPLE, SAMPLE_TOLERANCE = 16, 4_000, 0.02
+"""The start comes from every 16th row, if those are many, solved roughly."""
+
+LARGEST_SYSTEM, CONJUGATE_STEPS = 2_000, 200
+"""Larger systems are solved by so many steps of conjugate gradients."""
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass
+class Iterate:
+    """Where a solver stands: weights, multipliers, steps so far and how it ended."""
+
+    w: Array
+    beta: Array
+    iterations: int = 0
+    status: str = "max_iter"
+
+
+def solve(
+    rows: FeatureRows,
+    problem: LinearProblem,
+    tol: float,
+    max_iter: int,
+    random: np.random.RandomState,
+    polish: bool = True,
+) -> Iterate:
+    """Bring the violation of the optimality conditions and the relative gap below ``tol``.
+
+    If ``polish``, one stage is added at the end that gains digits at little cost.
+    """
+    start = _from_sample(rows, problem, max_iter, random)
+    return _Run(rows, problem, tol, max_iter, start, polish).solve()
+
+
+def _from_sample(
+    rows: FeatureRows, problem: LinearProblem, max_iter: int, random: np.random.RandomState
+) -> Iterate:
+    """Start from the answer on a sample of the rows, whose losses weigh more to make up for it."""
+    n = len(rows)
+    m = n // SAMPLE_SHARE
+    if m < max(LEAST_SAMPLE, 10 * rows.columns):
+        return Iterate(np.zeros(rows.columns), np.zeros(n))
+    some = np.sort(random.permutation(n)[:m])
+    share = n / m
+    sample = LinearProblem(
+        problem.name,
+        problem.p[some],
+        problem.lo[some] * share,
+        problem.hi[some] * share,
+        problem.D[some] / share,
+        problem.epsilon,
+    )
+    tol = SAMPLE_TOLERANCE * float(np.abs(sample.p).mean())
+    found = solve(rows.take(some), sample, tol, max_iter, random, polish=False)
+    return Iterate(found.w, np.zeros(n), found.iterations)
+
+
+class _Run:
+    """One solve: stages of falling windows, each brought to its optimum."""
+
+    def __init__(
+        self,
+        rows: FeatureRows,
+        problem: LinearProblem,
+        tol: float,
+        max_iter: int,
+        start: Iterate,
+        polish: bool,
+    ) -> None:
+        self.rows, self.problem, self.tol, self.max_iter = rows, problem, tol, max_iter
+        self.w, self.centre, self.steps = start.w, start.beta, start.iterations
+        norms = rows.squared_norms()
+        self.longest = float(np.sqrt(norms.max())) or 1.0
+        self.total_norm = float(norms.sum())
+        self.polish = polish
+        finite = np.isfinite(problem.hi - problem.lo)
+        self.width = np.where(finite, problem.hi, 1.0) - np.where(finite, problem.lo, 0.0)
+        self.beta = np.empty(len(rows))
+        self.residual = problem.p - rows.dot(self.w)
+        self.scale = float(np.abs(self.residual).mean()) or 1.0
+        self.narrowed = 0
+        # How far residuals may still move; unknown before the first answer.
+        self.reach = 2 * FIRST_WINDOW * self.scale if start.iterations else np.inf
+
+    def solve(self) -> Iterate:
+        best, least, waited = Iterate(self.w, self.centre), np.inf, 0
+        for _ in range(MOST_STAGES):
+            self._stage()
+            violation = self.problem.violation(self.residual, self.beta)
+            share = self._gap()
+            if violation <= self.tol and share <= self.tol:
+                return self._polished(violation, share)
+            waited += 1
+            if violation + share < least:
+                best, least, waited = Iterate(self.w, self.beta.copy()), violation + share, 0
+            if self.steps >= self.max_iter or (waited >= PATIENCE and self._settled()):
+                break
+            self._narrow(violation)
+        best.iterations = self.steps
+        best.status = "max_iter" if self.steps >= self.max_iter else "stalled"
+        return best
+
+    def _narrow(self, violation: float) -> None:
+        """Centre the next stage on these multipliers, with a smaller window."""
+        self.centre = self.beta.copy()
+        self.reach = 2 * violation
+        self.narrowed += 1
+
+    def _polished(self, violation: float, share: float) -> Iterate:
+        """Add one stage, which costs little once the free rows are known and gains many digits."""
+        found = Iterate(self.w, self.beta.copy(), self.steps, "optimal")
+        if violation > 0 and self.polish and self.problem.D.max() == 0:
+            self.max_iter = self.steps + POLISHING_STEPS
+            self._narrow(violation)
+            self._stage()
+            if (
+                self.problem.violation(self.residual, self.beta) < violation
+                and self._gap() <= share
+            ):
+                return Iterate(self.w, self.beta, found.iterations, "optimal")
+        return found
+
+    def _smoothing(self) -> tuple[float, float]:
+        """Return the window in units of the residual, and the least τ that keeps systems solvable.
+
+        The second governs while C is so large that a window would hardly smooth at all.
+        """
+        window = FIRST_WINDOW * self.scale * WINDOW_FACTOR ** min(self.narrowed, NARROWEST)
+        return window, LEAST_CURVATURE * self.total_norm * WINDOW_FACTOR**self.narrowed
+
+    def _settled(self) -> bool:
+        """Tell whether the next stages are no sharper than the last one."""
+        window, least = self._smoothing()
+        sharp = np.where(self.problem.D > 0, self.problem.D, window / self.width)
+        return self.narrowed > NARROWEST and bool(least < sharp.min())
+
+    def _stage(self) -> None:
+        """Minimise the smooth problem of this window."""
+        problem = self.problem
+        window, least = self._smoothing()
+        tau = np.where(
+            problem.D > 0,
+            np.where(least > problem.D, least, 0.0),
+            np.maximum(window / self.width, least),
+        )
+        shift, gain = tau * self.centre, 1 / (problem.D + tau)
+        reach, reached = self.reach, True
+        for _ in range(MOST_ROUNDS + 1):
+            x = self.residual + shift
+            _fast.piecewise.respond(x, gain, problem.lo, problem.hi, problem.epsilon, self.beta)
+            total = self.rows.combine(self.beta)
+            accuracy = 0.1 * max(self.tol, 0.1 * window) / self.longest
+            error = float(np.linalg.norm(self.w - total))
+            if error <= accuracy or not reached or self.steps >= self.max_iter:
+                break
+            _parallel.check_stopped()
+            taken = self.steps
+            reached = self._minimise(x, gain, total, reach, 0.3 * accuracy)
+            self.residual = problem.p - self.rows.dot(self.w)
+            reached = reached and self.steps > taken
+            reach = 4 * reach
+
+    def _minimise(self, x: Array, gain: Array, total: Array, reach: float, accuracy: float) -> bool:
+        """Take Newton steps on the rows that can change while residuals move by ``reach``.
+
+        Returns whether the gradient came down to ``accuracy``, or else to rounding.
+        """
+        problem, rows, beta = self.problem, self.rows, self.beta
+        lo, hi, epsilon = problem.lo, problem.hi, problem.epsilon
+        fixed = np.zeros_like(self.w)
+        some = np.flatnonzero(_changeable(x, gain, lo, hi, epsilon, reach))
+        if len(some) < 0.7 * len(x):
+            rows, x, gain, lo, hi = rows.take(some), x[some], gain[some], lo[some], hi[some]
+            beta = beta[some]
+            fixed = total - rows.combine(beta)
+        w = self.w
+        least, waited, reached = np.inf, 0, False
+        while self.steps < self.max_iter and waited < MOST_WAITED:
+            _fast.piecewise.respond(x, gain, lo, hi, epsilon, beta)
+            gradient = w - fixed - rows.combine(beta)
+            inside = (beta > lo) & (beta < hi)
+            if epsilon > 0:
+                inside &= beta != 0
+            active = np.flatnonzero(inside)
+            reached = float(np.linalg.norm(gradient)) <= accuracy
+            if reached:
+                break
+            s = -newton_step(rows, active, gain[active], gradient)
+            u = rows.dot(s)
+            linear, quadratic = float((w - fixed) @ s), float(s @ s)
+            t = _fast.piecewise.line_search(x, u, gain, lo, hi, epsilon, linear, quadratic)
+            w = w + t * s
+            x = x - t * u
+            self.steps += 1
+            still = t * float(np.abs(u).max(initial=0.0)) <= ROUNDING * self.scale
+            if still and t * quadratic**0.5 <= ROUNDING * float(np.linalg.norm(w)):
+                break
+            decrement = -float(gradient @ s)
+            waited = 0 if decrement < 0.9 * least else waited + 1
+            least = min(least, decrement)
+        self.w = w
+        return reached
+
+    def _gap(self) -> float:
+        """Return primal minus dual value as a share of the primal."""
+        problem = self.problem
+        total = self.rows.combine(self.beta)
+        primal = float(self.w @ self.w) / 2 + float(problem.losses(self.residual).sum())
+        gap = primal - problem.gain(self.beta) + float(total @ total) / 2
+        return gap / primal if primal > 0 else gap
+
+
+def _changeable(x: Array, gain: Array, lo: Array, hi: Array, epsilon: float, reach: float) -> Mask:
+    """Tell which residuals come, within ``reach``, to where their multiplier is not constant."""
+    if not np.isfinite(reach):
+        return np.ones(len(x), bool)
+    near = (x + reach > lo / gain - epsilon) & (x - reach < hi / gain + epsilon)
+    if epsilon > 0:
+        near &= np.abs(x) > epsilon - reach
+    return near
+
+
+def newton_step(rows: FeatureRows, active: IntArray, gain: Array, gradient: Array) -> Array:
+    """Solve (I + BᵀB) s = g, where B holds the active rows times the roots of their gains."""
+    m, d = len(active), rows.columns
+    if m == 0:
+        return gradient
+    if d <= min(m, LARGEST_SYSTEM):
+        factor = _factor(_weighted_gram(rows, active, gain))
+        return np.asarray(cho_solve(factor, gradient, check_finite=False))
+    part, root = rows.take(active), np.sqrt(gain)
+    if m > LARGEST_SYSTEM:
+        return _conjugate_gradients(part, gain, gradient)
+    scaled = (
+        part.X * root[:, None]
+        if isinstance(part.X, np.ndarray)
+        else part.X.multiply(root[:, None]).tocsr()
+    )
+    outer = scaled @ scaled.T
+    K = outer.toarray() if sparse.issparse(outer) else outer
+    K += part.constant**2 * np.outer(root, root)
+    factor = _factor(K)
+
+    def inverse(g: Array) -> Array:
+        inner = cho_solve(factor, root * part.dot(g), check_finite=False)
+        return np.asarray(g - part.combine(root * inner))
+
+    s = inverse(gradient)
+    return s + inverse(gradient - s - part.combine(gain * part.dot(s)))
+
+
+def _weighted_gram(rows: FeatureRows, active: IntArray, gain: Array) -> Array:
+    """Return Σ gainᵢ x̃ᵢx̃ᵢᵀ over the active rows, a cache-sized block at a time."""
+    X, d = rows.X, rows.X.shape[1]
+    H = np.zeros((rows.columns, rows.columns))
+    if sparse.issparse(X):
+        part = X[active]
+        H[:d, :d] = (part.T @ part.multiply(gain[:, None])).toarray()
+        H[:d, d:] = rows.constant * (part.T @ gain)[:, None]
+        H[d:, :d] = H[:d, d:].T
+        H[d:, d:] = rows.constant**2 * gain.sum()
+        return H
+    block = max(64, _BLOCK_BYTES // (8 * rows.columns))
+    root = np.sqrt(gain)[:, None]
+    B = np.empty((min(block, len(active)), rows.columns))
+    for start in range(0, len(active), block):
+        some = active[start : start + block]
+        part = B[: len(some)]
+        np.multiply(X[some], root[start : start + block], out=part[:, :d])
+        part[:, d:] = rows.constant * root[start : start + block]
+        H += part.T @ part
+    return H
+
+
+def _factor(H: Array) -> Any:
+    """Factor I + H, adding as little to the diagonal as rounding needs."""
+    more = 0.0
+    places = np.diag_indices(len(H))
+    while True:
+        M = H.copy()
+        M[places] += 1 + more * M[places]
+        try:
+            return cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            more = max(10 * more, 1e-15)
+
+
+def _conjugate_gradients(part: FeatureRows, gain: Array, g: Array) -> Array:
+    """Solve (I + BᵀB) s = g to a tenth, where B is too large to be factored."""
+    s, residual = np.zeros_like(g), g.copy()
+    direction, size = residual.copy(), float(g @ g)
+    enough = 1e-4 * size
+    for _ in range(CONJUGATE_STEPS):
+        image = direction + part.combine(gain * part.dot(direction))
+        step = size / float(direction @ image)
+        s += step * direction
+        residual -= step * image
+        previous, size = size, float(residual @ residual)
+        if size <= enough:
+            break
+        direction = residual + (size / previous) * direction
+    return s

@@ -1,0 +1,248 @@
+"""The Gram matrix as a decomposition solver needs it: small blocks, cached rows, exact products."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from mercer import _fast, _parallel
+from mercer._typing import Array, IntArray
+from mercer.kernels.base import Kernel
+from mercer.kernels.evaluation import Evaluator, Pairs
+from mercer.kernels.points import Points
+
+TILE = 1024
+"""Columns in a tile of the row cache: a float32 tile of a chunk of rows stays in a core's cache."""
+CHUNK = 512
+"""Rows computed in one go."""
+_STRIP = 128
+
+
+class Panel(Protocol):
+    """Some rows against some columns, computed one range of columns at a time."""
+
+    def fill(self, columns: slice, out: Array) -> None:
+        """Write the values of a range of columns into ``out``."""
+        ...
+
+
+class Columns(Protocol):
+    """Some columns of a Gram matrix."""
+
+    def panel(self, rows: IntArray) -> Panel:
+        """Return some rows of these columns."""
+        ...
+
+
+class Rows(Protocol):
+    """What a decomposition solver asks of a Gram matrix."""
+
+    shape: tuple[int, int]
+    evaluations: int
+
+    def columns(self, index: IntArray) -> Columns:
+        """Return some columns."""
+        ...
+
+    def square(self, index: IntArray, out: Array) -> None:
+        """Write the values of some rows with themselves into the float32 array ``out``."""
+        ...
+
+    def multiply(self, coefficients: Array, columns: IntArray) -> Array:
+        """Return K[:, columns] @ coefficients in float64."""
+        ...
+
+
+class KernelRows:
+    """Rows of a kernel on points: float32 blocks, float64 products."""
+
+    def __init__(self, kernel: Kernel, single: Pairs, double: Pairs, threads: int | None) -> None:
+        self._kernel, self._single, self._double = kernel, single, double
+        self.threads = _parallel.thread_count(threads)
+        self.shape = single.shape
+        self.evaluations = 0
+
+    @classmethod
+    def of(cls, kernel: Kernel, points: Points, threads: int | None = None) -> Self:
+        """Bind a kernel to points."""
+        single = Pairs(points, dtype=np.float32)
+        return cls(kernel, single, Pairs(points, dtype=np.float64), threads)
+
+    def take(self, rows: IntArray) -> KernelRows:
+        """Return the Gram matrix of some of the points."""
+        single, double = self._single.take(rows, rows), self._double.take(rows, rows)
+        return KernelRows(self._kernel, single, double, self.threads)
+
+    def dense(self) -> Array:
+        """Return the whole matrix in float64."""
+        self.evaluations += self.shape[0] * self.shape[1]
+        return Evaluator(self._kernel, self._double, threads=self.threads).dense()
+
+    def columns(self, index: IntArray) -> KernelColumns:
+        return KernelColumns(self, self._single.take(slice(0, self.shape[0]), index))
+
+    def square(self, index: IntArray, out: Array) -> None:
+        evaluator = Evaluator(self._kernel, self._single.take(index, index), threads=1)
+        everything = slice(0, len(index))
+        self.evaluations += out.size
+
+        def task(strip: slice) -> None:
+            block = evaluator.values(strip, everything, out[strip])
+            if block.base is not out:
+                out[strip] = block
+
+        strips = [slice(s, min(s + _STRIP, len(index))) for s in range(0, len(index), _STRIP)]
+        _parallel.run(task, strips, self.threads)
+
+    def multiply(self, coefficients: Array, columns: IntArray) -> Array:
+        self.evaluations += self.shape[0] * len(columns)
+        chosen = self._double.take(slice(0, self.shape[0]), columns)
+        evaluator = Evaluator(self._kernel, chosen, threads=self.threads)
+        return evaluator.multiply(coefficients[:, None])[:, 0]
+
+
+class KernelColumns:
+    """Some columns of the rows of a kernel."""
+
+    def __init__(self, owner: KernelRows, pairs: Pairs) -> None:
+        self._owner, self._pairs = owner, pairs
+
+    def panel(self, rows: IntArray) -> KernelPanel:
+        n = self._pairs.shape[1]
+        self._owner.evaluations += len(rows) * n
+        return KernelPanel(self._owner._kernel, self._pairs.take(rows, slice(0, n)))
+
+
+class KernelPanel:
+    """Some rows of some columns."""
+
+    def __init__(self, kernel: Kernel, pairs: Pairs) -> None:
+        self._rows = slice(0, pairs.shape[0])
+        self._evaluator = Evaluator(kernel, pairs, threads=1)
+
+    def fill(self, columns: slice, out: Array) -> None:
+        block = self._evaluator.values(self._rows, columns, out)
+        if block is not out:
+            out[...] = block
+
+
+class DenseRows:
+    """A matrix that is there already, behind the same face."""
+
+    def __init__(self, matrix: Array) -> None:
+        self._matrix = matrix
+        self.shape = (matrix.shape[0], matrix.shape[1])
+        self.evaluations = 0
+
+    def columns(self, index: IntArray) -> _DenseColumns:
+        return _DenseColumns(self._matrix, index)
+
+    def square(self, index: IntArray, out: Array) -> None:
+        out[...] = self._matrix[np.ix_(index, index)]
+
+    def multiply(self, coefficients: Array, columns: IntArray) -> Array:
+        return np.asarray(self._matrix[:, columns] @ coefficients, dtype=np.float64)
+
+
+class _DenseColumns:
+    def __init__(self, matrix: Array, columns: IntArray) -> None:
+        self._matrix, self._columns = matrix, columns
+
+    def panel(self, rows: IntArray) -> _DensePanel:
+        return _DensePanel(self._matrix, rows, self._columns)
+
+
+class _DensePanel:
+    def __init__(self, matrix: Array, rows: IntArray, columns: IntArray) -> None:
+        self._matrix, self._rows, self._columns = matrix, rows, columns
+
+    def fill(self, columns: slice, out: Array) -> None:
+        out[...] = self._matrix[np.ix_(self._rows, self._columns[columns])]
+
+
+class TiledCache:
+    """Float32 rows of K over the columns in play, in tiles so that each block is contiguous.
+
+    ``hits`` and ``misses`` count the rows that were there and those that had to be computed.
+    """
+
+    def __init__(self, gram: Rows, budget: int, threads: int | None = None) -> None:
+        self._gram, self._budget = gram, budget
+        self._threads = _parallel.thread_count(threads)
+        self.count = gram.shape[0]
+        self.hits = self.misses = 0
+        self._scratch = local()
+        self._buffer = np.empty(0, np.float32)
+        self.restart(np.arange(self.count))
+
+    def restart(self, columns: IntArray) -> None:
+        """Change the columns and forget the rows: few are wanted again, and packing costs more."""
+        n = len(columns)
+        self.columns = columns
+        self._source = self._gram.columns(columns)
+        room = self._budget // (4 * TILE * max(1, -(-n // TILE)))
+        self.capacity = int(max(CHUNK, min(self.count, room)))
+        self._slot_of = np.full(self.count, -1, np.intp)
+        self._row_in = np.full(self.capacity, -1, np.intp)
+        self._next = 0
+        self._tiles = [slice(b, min(b + TILE, n)) for b in range(0, n, TILE)]
+        cells = len(self._tiles) * self.capacity * TILE
+        if self._buffer.size < cells:
+            self._buffer = np.empty(cells, np.float32)
+        self._store = self._buffer[:cells].reshape(len(self._tiles), self.capacity, TILE)
+
+    def add(self, rows: IntArray, coefficients: Array, keep: Any, f: Array) -> None:
+        """Add coefficients @ K[rows, columns] to ``f``; rows marked ``keep`` stay in the cache."""
+        weights = coefficients.astype(np.float32)
+        slots = self._slot_of[rows]
+        known = slots >= 0
+        fresh = np.flatnonzero(~known & keep)[: self.capacity]
+        once = ~known
+        once[fresh] = False
+        old_slots, old_weights = slots[known], weights[known]
+        begin = self._reserve(rows[fresh])
+        jobs: list[tuple[Panel, Array, int]] = []
+        for part, stored in ((fresh, True), (np.flatnonzero(once), False)):
+            for s in range(0, len(part), CHUNK):
+                chunk = part[s : s + CHUNK]
+                place = begin + s if stored else -1
+                jobs.append((self._source.panel(rows[chunk]), weights[chunk], place))
+        self.hits += len(old_slots)
+        self.misses += len(rows) - len(old_slots)
+        order = np.arange(CHUNK)
+
+        def task(t: int) -> None:
+            tile = self._tiles[t]
+            width = tile.stop - tile.start
+            out = f[tile]
+            if len(old_slots):
+                _fast.smo.add_rows(self._store[t], old_slots, old_weights, out)
+            for panel, w, place in jobs:
+                if place < 0:
+                    block = self._scratch_block(len(w), width)
+                else:
+                    block = self._store[t, place : place + len(w), :width]
+                panel.fill(tile, block)
+                _fast.smo.add_rows(block, order[: len(w)], w, out)
+
+        _parallel.run(task, range(len(self._tiles)), self._threads)
+
+    def _scratch_block(self, rows: int, width: int) -> Array:
+        if not hasattr(self._scratch, "block"):
+            self._scratch.block = np.empty(CHUNK * TILE, np.float32)
+        block: Array = self._scratch.block[: rows * width].reshape(rows, width)
+        return block
+
+    def _reserve(self, rows: IntArray) -> int:
+        """Take slots for new rows, side by side, from the oldest."""
+        if self._next + len(rows) > self.capacity:
+            self._next = 0
+        begin = self._next
+        self._next += len(rows)
+        old = self._row_in[begin : self._next]
+        self._slot_of[old[old >= 0]] = -1
+        self._row_in[begin : self._next] = rows
+        self._slot_of[rows] = np.arange(begin, self._next)
+        return begin
