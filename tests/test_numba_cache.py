@@ -31,6 +31,63 @@ EXERCISES = {
         for kernel in (Delta(), Overlap()):
             Gram(kernel, words).dense()
     """,
+    "smo": """
+        import numpy as np
+        from mercer import RBF
+        from mercer.problems import qp
+        from mercer.solvers.family import solve_all
+        from mercer.solvers.rows import KernelRows
+        from mercer.solvers.smo import Settings, solve
+
+        X = np.random.default_rng(0).normal(size=(2600, 3))
+        y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+        kernel = RBF(0.5)
+        for n in (50, 500, 2600):  # float64 throughout, one float32 block, working sets
+            points, rows, C = kernel.encode(X[:n]), np.arange(n), np.full(n, 100.0)
+            for problem in (qp.classifier(y[:n], C), qp.nu_classifier(y[:n], C, 0.2)):
+                for tol in (1e-3, 1e-10):
+                    settings = Settings(tol=tol, max_iter=20_000)
+                    solve_all(kernel, points, [(rows, problem)], settings)
+                    solve(problem, KernelRows.of(kernel, points), settings)
+    """,
+    "multiclass": """
+        import numpy as np
+        from mercer import SVC
+
+        X = np.random.default_rng(0).normal(size=(400, 2))
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+        for multi_class in ("weston-watkins", "crammer-singer"):
+            SVC(C=10, multi_class=multi_class, tol=1e-4).fit(X, y)
+    """,
+    "coordinate": """
+        import warnings
+
+        import numpy as np
+        from scipy import sparse
+        from mercer import LinearSVC, LinearSVR
+        from mercer.solvers import coordinate
+
+        warnings.simplefilter("ignore")
+        X = np.random.default_rng(0).normal(size=(300, 6))
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+        for given in (X, sparse.csr_matrix(X)):
+            for choice in (
+                {"loss": "hinge"},
+                {"loss": "squared_hinge"},
+                {"penalty": "l1", "dual": False},
+                {"dual": False},
+                {"multi_class": "crammer_singer"},
+            ):
+                for labels in (y, y > 0):
+                    LinearSVC(random_state=0, **choice).fit(given, labels)
+            for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+                LinearSVR(loss=loss, random_state=0).fit(given, X[:, 0])
+            coordinate.FEW_ROWS = coordinate.FEW_COLUMNS = 0  # as for large data
+            LinearSVC(loss="hinge", random_state=0).fit(given, y)
+            coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
+    """,
+    "piecewise": "",  # by the linear machines
+    "box_qp": "",  # by all certificates
 }
 
 REPORT = """
@@ -92,8 +149,10 @@ def test_the_second_process_compiles_nothing(processes):
     first, second = processes
     for name, function in second.items():
         assert function["misses"] == 0, name
-        assert function["hits"] == len(function["signatures"]) > 0, name
-        assert sorted(function["signatures"]) == sorted(first[name]["signatures"])
+        # What only compiled functions call is part of them, and need not be loaded by itself.
+        assert function["hits"] == len(function["signatures"]), name
+        assert set(function["signatures"]) <= set(first[name]["signatures"])
+    assert sum(function["hits"] for function in second.values()) >= 10
 
 
 def test_compiled_functions_follow_the_rules(processes):
@@ -105,7 +164,7 @@ def test_compiled_functions_follow_the_rules(processes):
 
 
 def test_modules_load_on_first_use():
-    for name in _fast._MODULES:
+    for name in EXERCISES:
         assert getattr(_fast, name) is importlib.import_module(f"mercer._fast.{name}")
     with pytest.raises(AttributeError, match="no attribute 'slow'"):
         _fast.slow  # noqa: B018

@@ -45,6 +45,12 @@ class Order:
         "plot_is_it_a_kernel",
         "plot_random_features",
         "plot_large_gram",
+        "plot_margin",
+        "plot_boundaries",
+        "plot_multiclass",
+        "plot_one_class",
+        "plot_probabilities",
+        "plot_certificate",
     )
 
     def __init__(self, src_dir):

@@ -6,6 +6,19 @@ from mercer.estimators.certify import certify as certify
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
+from mercer.exceptions import (
+    IndefiniteKernelWarning as IndefiniteKernelWarning,
+    InvalidInput as InvalidInput,
+    InvalidParameter as InvalidParameter,
+    InvalidType as InvalidType,
+    MercerError as MercerError,
+    NoFeatureMap as NoFeatureMap,
+    NoGradient as NoGradient,
+    NotEnoughMemory as NotEnoughMemory,
+    NotPositiveDefinite as NotPositiveDefinite,
+    NotSeparable as NotSeparable,
+    NumericalOverflow as NumericalOverflow,
+)
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram

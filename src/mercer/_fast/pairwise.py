@@ -89,3 +89,25 @@ def count_matches(a: np.ndarray, bt: np.ndarray, out: Array) -> None:
             code = a[i, k]
             for j in range(m):
                 row[j] += code == bt[k, j]
+
+
+@jit
+def mirror_upper(square: Array) -> None:
+    """Copy the part above the diagonal to below it, in small squares that stay in the cache."""
+    n = square.shape[0]
+    for a in range(0, n, 32):
+        for b in range(0, a + 1, 32):
+            for i in range(a, min(a + 32, n)):
+                for j in range(b, min(b + 32, i)):
+                    square[i, j] = square[j, i]
+
+
+@jit
+def write_transposed(block: Array, out: Array) -> None:
+    """Write the transpose of ``block`` to ``out``, in small squares that stay in the cache."""
+    n, m = block.shape
+    for a in range(0, n, 32):
+        for b in range(0, m, 32):
+            for j in range(b, min(b + 32, m)):
+                for i in range(a, min(a + 32, n)):
+                    out[j, i] = block[i, j]

@@ -23,49 +23,46 @@ _LEAST = np.int32(-0x80000000)
 
 
 @jit
-def _ordered(bits: Any) -> Any:
-    """Bits of a float32 as an int32 in the same order (and back: it is its own inverse).
+def _ordered(value: Any) -> Any:
+    """Return the bits of a float32 as an int32 in the same order.
 
-    Numba widens int32 arithmetic to int64; the casts keep it, and so the vectors, narrow.
+    LLVM vectorises an integer maximum, but not one of floats. Numba widens int32 arithmetic to
+    int64; the casts keep it, and so the vectors, narrow.
     """
+    single = np.float32(value)
+    bits = single.view(np.int32)
     return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _LOW31))
 
 
 @jit
-def _about_greatest(values: Array, mask: Any) -> int:
-    """Index of the greatest float32, up to the low bits of ``mask``, which carry the index.
-
-    LLVM vectorises an integer maximum but no float maximum, hence the int32 views.
-    """
-    bits = values.view(np.int32)
-    rest = np.int32(~mask)
-    top = _LEAST
-    for t in range(bits.size):
-        top = max(top, np.int32(np.int32(_ordered(bits[t]) & rest) | np.int32(t)))
-    return int(top & mask)
+def _packed(key: Any, rest: Any, t: Any) -> Any:
+    """Return an ordered key whose low bits are given up to carry the index t."""
+    return np.int32(np.int32(key & rest) | np.int32(t))
 
 
 @jit
-def _about_greatest_positive(values: Array, mask: Any) -> int:
-    """The same for values >= 0, whose bits are in order already."""
-    bits = values.view(np.int32)
+def _top(up: Array, mask: Any) -> int:
+    """Return the index of the greatest value, up to rounding in the bits of ``mask``."""
     rest = np.int32(~mask)
-    top = np.int32(0)
-    for t in range(bits.size):
-        top = max(top, np.int32(np.int32(bits[t] & rest) | np.int32(t)))
-    return int(top & mask)
-
-
-@jit
-def _greatest(values: Array) -> Any:
-    """The greatest float32, exactly."""
-    bits = values.view(np.int32)
-    top = np.empty(1, np.int32)
     best = _LEAST
-    for t in range(bits.size):
-        best = max(best, _ordered(bits[t]))
-    top[0] = _ordered(best)
-    return top.view(np.float32)[0]
+    for t in range(up.size):
+        best = max(best, _packed(_ordered(up[t]), rest, t))
+    return int(best & mask)
+
+
+@jit
+def _violation(up: Array, down: Array) -> Any:
+    """Return the greatest of ``up`` minus the least of ``down``, exactly."""
+    top, bottom = _LEAST, _LOW31
+    for t in range(up.size):
+        top = max(top, _ordered(up[t]))
+        bottom = min(bottom, _ordered(down[t]))
+    ends = np.empty(2, np.int32)
+    ends[0], ends[1] = top, bottom
+    for e in range(2):
+        ends[e] = np.int32(ends[e] ^ np.int32(np.int32(ends[e] >> _SIGN) & _LOW31))
+    values = ends.view(np.float32)
+    return values[0] - values[1]
 
 
 @jit
@@ -75,37 +72,67 @@ def _inverse_curvature(row: Array, diag: Array, k: Any, out: Array) -> None:
 
 
 @jit
-def _gains(down: Array, inverse: Array, top: Any, out: Array) -> None:
-    """Second-order gain of the pair (top, t): (F_top - F_t)^2 / curvature where positive."""
+def _partner(down: Array, inverse: Array, top: Any, mask: Any) -> int:
+    """Return the second-order choice: the greatest (top − F_t)²/curvature."""
+    rest = np.int32(~mask)
+    best = np.int32(0)
     for t in range(down.size):
         b = max(top - down[t], np.float32(0.0))
-        out[t] = b * b * inverse[t]
+        gain = np.float32(b * b * inverse[t])
+        best = max(best, _packed(gain.view(np.int32), rest, t))
+    return int(best & mask)
 
 
 @jit
-def _move(up: Array, down: Array, row_i: Array, row_j: Array, step: Any) -> None:
+def _move(up: Array, down: Array, row_i: Array, row_j: Array, step: Any, mask: Any) -> int:
+    """Take the step in both copies of F and return the next top, in one pass."""
+    rest = np.int32(~mask)
+    best = _LEAST
     for t in range(up.size):
         change = step * (row_i[t] - row_j[t])
-        up[t] -= change
+        u = np.float32(up[t] - change)
+        up[t] = u
         down[t] -= change
+        best = max(best, _packed(_ordered(u), rest, t))
+    return int(best & mask)
+
+
+@jit
+def _move_precise(
+    F: Array, up: Array, down: Array, row_i: Array, row_j: Array, step: Any, mask: Any
+) -> int:
+    """Take the step with F kept in float64; ``up`` and ``down`` only guide the choice."""
+    rest = np.int32(~mask)
+    best = _LEAST
+    for t in range(up.size):
+        value = F[t] - step * (row_i[t] - row_j[t])
+        F[t] = value
+        single = np.float32(value)
+        u = single if up[t] > -NEVER else -NEVER
+        up[t] = u
+        down[t] = single if down[t] < NEVER else NEVER
+        best = max(best, _packed(_ordered(u), rest, t))
+    return int(best & mask)
 
 
 @jit
 def solve_block(
     K: Array,
+    inverse: Array,
     F: Array,
     beta: Array,
     lo: Array,
     hi: Array,
     group: Any,
     groups: int,
+    precise: bool,
     tol: float,
     max_iter: int,
 ) -> tuple[int, bool]:
-    """SMO with second-order pairs on one dense block; changes beta in place.
+    """Solve a dense block by SMO with second-order pairs; changes ``beta`` and ``F`` in place.
 
-    K (m, m) float32; F at beta, beta, lo, hi (m,) float64; group (m,) uint8.
-    Returns the number of steps and whether negative curvature was met.
+    K is (m, m), float32, or float64 if ``precise``; ``inverse`` (m, m) float32 is scratch. Returns
+    the number of steps and whether negative curvature was met.
     """
     m = beta.size
     mask = np.int32(1)
@@ -127,42 +154,42 @@ def solve_block(
         shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
         for t in range(m):
             if group[t] == g:
+                F[t] -= shift
                 if beta[t] < hi[t]:
-                    up[g, t] = np.float32(F[t] - shift)
+                    up[g, t] = np.float32(F[t])
                 if beta[t] > lo[t]:
-                    down[g, t] = np.float32(F[t] - shift)
-    diag = np.empty(m, np.float32)
+                    down[g, t] = np.float32(F[t])
+    diag = np.empty(m, K.dtype)
     for t in range(m):
         diag[t] = K[t, t]
-    inverse = np.empty((m, m), np.float32)  # filled row by row when first needed
-    known = np.zeros(m, np.bool_)
-    scratch = np.empty(m, np.float32)
+    known = np.zeros(m, np.bool_)  # rows of inverse filled so far
     limit = np.float32(tol)
     nonconvex = False
     steps = 0
+    i = _top(up[0], mask)
     while steps < max_iter:
         g = 0
         if groups == 2 or steps % 8 == 0:
-            worst = np.float32(-NEVER)
+            worst = -NEVER
             for c in range(groups):
-                for t in range(m):
-                    scratch[t] = -down[c, t]
-                violation = _greatest(up[c]) + _greatest(scratch)
+                violation = _violation(up[c], down[c])
                 if violation > worst:
-                    worst = violation
-                    g = c
+                    worst, g = violation, c
             if worst <= limit:
                 break
-        i = _about_greatest(up[g], mask)
+            if groups == 2:
+                i = _top(up[g], mask)
         top = up[g, i]
         if not known[i]:
             _inverse_curvature(K[i], diag, diag[i], inverse[i])
             known[i] = True
-        _gains(down[g], inverse[i], top, scratch)
-        j = _about_greatest_positive(scratch, mask)
-        slope = np.float64(top) - np.float64(down[g, j])
-        if not slope > 0.0:
+        j = _partner(down[g], inverse[i], top, mask)
+        bottom = down[g, j]
+        slope = np.float64(top) - np.float64(bottom)
+        if not 0.0 < slope < NEVER:
             break
+        if precise:
+            slope = F[i] - F[j]
         curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(K[i, j])
         if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
             nonconvex = True
@@ -172,16 +199,20 @@ def solve_block(
             break
         beta[i] = hi[i] if step == room_i else beta[i] + step
         beta[j] = lo[j] if step == room_j else beta[j] - step
-        F_j = down[g, j]
-        _move(up[g], down[g], K[i], K[j], np.float32(step))
-        if groups == 2:
-            _move(up[1 - g], down[1 - g], K[i], K[j], np.float32(step))
-        F_i = top - np.float32(step) * (K[i, i] - K[j, i])
-        F_j -= np.float32(step) * (K[i, j] - K[j, j])
-        up[g, i] = F_i if beta[i] < hi[i] else -NEVER
-        up[g, j] = F_j if beta[j] < hi[j] else -NEVER
-        down[g, i] = F_i if beta[i] > lo[i] else NEVER
-        down[g, j] = F_j if beta[j] > lo[j] else NEVER
+        # Who can go where changes before F does: NEVER swallows the step.
+        up[g, i] = top if beta[i] < hi[i] else -NEVER
+        down[g, i] = top if beta[i] > lo[i] else NEVER
+        up[g, j] = bottom if beta[j] < hi[j] else -NEVER
+        down[g, j] = bottom if beta[j] > lo[j] else NEVER
+        if precise:
+            i_next = _move_precise(F, up[g], down[g], K[i], K[j], step, mask)
+            if groups == 2:
+                _move_precise(F, up[1 - g], down[1 - g], K[i], K[j], 0.0, mask)
+        else:
+            i_next = _move(up[g], down[g], K[i], K[j], np.float32(step), mask)
+            if groups == 2:
+                _move(up[1 - g], down[1 - g], K[i], K[j], np.float32(step), mask)
+        i = i_next
         steps += 1
     return steps, nonconvex
 
@@ -318,17 +349,18 @@ def select(
 
 @jit
 def add_rows(rows: Array, slots: IntArray, coef: Array, out: Array) -> None:
-    """Add coef @ rows[slots] to out: float32 sums of 16 products, added up in float64."""
+    """Add coef @ rows[slots] to out: sums of 16 products in the rows' type, then in float64."""
     n = out.size
-    acc = np.empty(n, np.float32)
+    acc = np.empty(n, rows.dtype)
     k = slots.size
+    zero = rows.dtype.type(0)
     for s in range(
         0, k, 4
     ):  # four rows at a time: with more arrays in a loop LLVM does not vectorise it
         c0 = coef[s]
-        c1 = coef[s + 1] if s + 1 < k else np.float32(0.0)
-        c2 = coef[s + 2] if s + 2 < k else np.float32(0.0)
-        c3 = coef[s + 3] if s + 3 < k else np.float32(0.0)
+        c1 = coef[s + 1] if s + 1 < k else zero
+        c2 = coef[s + 2] if s + 2 < k else zero
+        c3 = coef[s + 3] if s + 3 < k else zero
         r0 = rows[slots[s], :n]
         r1 = rows[slots[min(s + 1, k - 1)], :n]
         r2 = rows[slots[min(s + 2, k - 1)], :n]
@@ -385,19 +417,35 @@ def solve_subset(
     groups: int,
     tol: float,
     max_iter: int,
+    f: Array,
+    scratch: Array,
 ) -> tuple[int, bool]:
-    """Solve a problem whose variables sit on rows ``idx`` of a shared K, in float32, in place."""
+    """Solve a problem whose variables sit on rows ``idx`` of a shared float64 K, in float32.
+
+    Changes ``beta`` in place and fills ``f`` with Kβ in float64; ``scratch`` (2, ≥ m²) is float32.
+    """
     m = idx.size
-    block = np.empty((m, m), np.float32)
-    F = p.copy()
+    block = scratch[0, : m * m].reshape(m, m)
     for a in range(m):
         row = K[idx[a]]
         for b in range(m):
             block[a, b] = row[idx[b]]
+    _values(K, idx, beta, f)
+    inverse = scratch[1, : m * m].reshape(m, m)
+    result = solve_block(block, inverse, p - f, beta, lo, hi, group, groups, False, tol, max_iter)
+    _values(K, idx, beta, f)
+    return result
+
+
+@jit
+def _values(K: Array, idx: IntArray, beta: Array, f: Array) -> None:
+    """Fill f = Kβ at the variables' rows."""
+    f[:] = 0.0
+    for a in range(idx.size):
         if beta[a] != 0.0:
-            for b in range(m):
-                F[b] -= beta[a] * block[a, b]
-    return solve_block(block, F, beta, lo, hi, group, groups, tol, max_iter)
+            row = K[idx[a]]
+            for b in range(idx.size):
+                f[b] += beta[a] * row[idx[b]]
 
 
 @jit
@@ -412,14 +460,13 @@ def solve_small(
     groups: int,
     tol: float,
     max_iter: int,
+    f: Array,
+    scratch: Array,
 ) -> tuple[int, bool]:
     """Solve a small problem in float64 throughout, in place; otherwise as ``solve_subset``."""
     m = idx.size
-    F = p.copy()
-    for a in range(m):
-        if beta[a] != 0.0:
-            for b in range(m):
-                F[b] -= beta[a] * K[idx[a], idx[b]]
+    _values(K, idx, beta, f)
+    F = p - f
     nonconvex = False
     steps = 0
     while steps < max_iter:
@@ -462,4 +509,5 @@ def solve_small(
         for t in range(m):
             F[t] -= step * (K[a, idx[t]] - K[b, idx[t]])
         steps += 1
+    _values(K, idx, beta, f)
     return steps, nonconvex

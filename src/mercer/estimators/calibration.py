@@ -21,16 +21,21 @@ def cross_fitted_scores(
 ) -> tuple[Array, IntArray]:
     """Return scores of objects by machines that were not fitted on them, and the objects' rows.
 
-    Classes with fewer objects than folds make fewer folds; a class with one object has the scores
-    of the machine itself.
+    Objects without weight take no part. Classes with fewer objects than folds make fewer folds; a
+    class with one object has the scores of the machine itself.
     """
-    folds = min(FOLDS, int(np.bincount(codes).min()))
+    used = np.arange(len(codes))
+    if sample_weight is not None:
+        used = np.flatnonzero(np.asarray(sample_weight) > 0)
+    counts = np.bincount(codes[used], minlength=int(codes.max()) + 1)
+    folds = min(FOLDS, int(counts.min()))
     if folds < 2:
         return machine.decision_function(X), np.arange(len(codes))
     splitter = StratifiedKFold(folds, shuffle=True, random_state=machine.random_state)
     scores: list[Array] = []
     rows: list[IntArray] = []
-    for train, test in splitter.split(np.zeros(len(codes)), codes):
+    for part_train, part_test in splitter.split(np.zeros(len(used)), codes[used]):
+        train, test = used[part_train], used[part_test]
         part = clone(machine).set_params(probability=False)
         weights = None if sample_weight is None else np.asarray(sample_weight)[train]
         part.fit(_square_part(machine, X, train, train), y[train], sample_weight=weights)
@@ -56,15 +61,16 @@ def fit_slope(scores: Array, codes: IntArray, weights: Array) -> float:
 def probabilities(scores: Array, winners: IntArray, factor: float) -> Array:
     """Return the probabilities of the classes; the winner's is the greatest."""
     if scores.ndim == 1:
-        second = expit(factor * scores)
-        return np.column_stack([1 - second, second])
-    raised = scores.copy()
-    rows = np.arange(len(scores))
-    # Votes can tie where scores do not: the class that won the vote keeps its place.
-    top = raised.max(axis=1)
-    behind = raised.argmax(axis=1) != winners
-    raised[rows[behind], winners[behind]] = np.nextafter(top[behind] + 1e-9, np.inf)
-    return np.asarray(np.exp(log_softmax(factor * raised, axis=1)))
+        result = np.column_stack([expit(-factor * scores), expit(factor * scores)])
+    else:
+        result = np.asarray(np.exp(log_softmax(factor * scores, axis=1)))
+    # Votes can tie where scores do not, and rounding can make equals: the winner stays the winner.
+    behind = np.flatnonzero(result.argmax(axis=1) != winners)
+    top = result[behind].max(axis=1)
+    first = result[behind].argmax(axis=1)
+    result[behind, first] = np.minimum(top, result[behind, winners[behind]])
+    result[behind, winners[behind]] = np.nextafter(top, 1.0)
+    return result
 
 
 def _square_part(machine: Any, X: Any, rows: IntArray, columns: IntArray) -> Any:

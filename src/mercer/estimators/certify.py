@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -51,17 +52,24 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
             "training data."
         )
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if kind in ("SVC", "NuSVC"):
-        return _judge_classifier(model, kind, K, y, weights)
-    return _judge_function(model, kind, K, y, weights)
+    if weights.shape != (n,):
+        raise InvalidInput(f"certify: sample_weight has shape {weights.shape} for {n} rows.")
+    judge = _judge_classifier if kind in ("SVC", "NuSVC") else _judge_function
+    # No solver was asked, so there is no status to report.
+    return replace(judge(model, kind, K, y, weights), status="")
 
 
 def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
-    codes = np.searchsorted(model.classes_, np.asarray(y).ravel())
+    labels = np.asarray(y).ravel()
+    if len(labels) != len(weights) or not np.isin(labels, model.classes_).all():
+        raise InvalidInput(
+            f"certify: y has to hold the {len(weights)} classes that the model was fitted on."
+        )
+    codes = np.searchsorted(model.classes_, labels)
     C = weights * np.asarray(model.class_weight_)[codes]
     if getattr(model, "multi_class", "") in JOINT:
         return _judge_joint(model, K, codes, C)
-    coefficients = _binary_coefficients(model, codes)
+    coefficients = _binary_coefficients(model, codes, _support(model, weights))
     F = K @ coefficients
     parts = []
     for j, (rows, signs) in enumerate(_binary_problems(model, codes, C > 0)):
@@ -91,13 +99,18 @@ def _judge_joint(model: Any, K: Gram, codes: IntArray, C: Array) -> Certificate:
 def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
     rows = np.flatnonzero(weights > 0)
     coefficients = np.zeros(K.shape[0])
-    coefficients[model.support_] = _dense(model.dual_coef_).ravel()
+    coefficients[_support(model, weights)] = _dense(model.dual_coef_).ravel()
     f = (K @ coefficients)[rows]
     beta = coefficients[rows]
     bias = float(np.ravel(model.intercept_)[0])
     if kind == "OneClassSVM":
         return qp.one_class(weights[rows], model.nu).certify(beta, f, np.array([bias]))
-    targets = np.asarray(y, dtype=float).ravel()[rows]
+    targets = np.asarray(y, dtype=float).ravel()
+    if len(targets) != len(weights):
+        raise InvalidInput(
+            f"certify: y has to hold the {len(weights)} targets that the model was fitted on."
+        )
+    targets = targets[rows]
     C = model.C * weights[rows]
     if kind == "SVR":
         problem = qp.regressor(targets, C, model.epsilon)
@@ -122,6 +135,8 @@ def _split(beta: Array, problem: BoxQP) -> Array:
         room = np.minimum(problem.hi[: len(beta)] - parts[: len(beta)], problem.hi[: len(beta)])
         room = np.minimum(room, parts[len(beta) :] - problem.lo[len(beta) :])
         before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+        if missing <= 1e-10 * float(problem.sums[0]):  # rounding: a pad would look like a free one
+            return parts
         pad = np.clip(missing - before, 0.0, np.maximum(room, 0.0))
         parts += np.concatenate([pad, -pad])
     return parts
@@ -142,10 +157,15 @@ def _binary_problems(model: Any, codes: IntArray, used: Any) -> list[tuple[IntAr
     return result
 
 
-def _binary_coefficients(model: Any, codes: IntArray) -> Array:
+def _support(model: Any, weights: Array) -> IntArray:
+    """Return the rows of the support vectors; scikit-learn counts rows with weight only."""
+    support = np.asarray(model.support_, dtype=np.intp)
+    return support if hasattr(model, "certificate_") else np.flatnonzero(weights > 0)[support]
+
+
+def _binary_coefficients(model: Any, codes: IntArray, support: IntArray) -> Array:
     """Return the signed multipliers of all rows, one column for each binary problem."""
     packed = _dense(model.dual_coef_)
-    support = np.asarray(model.support_, dtype=np.intp)
     count = len(model.classes_)
     if count == 2 or getattr(model, "multi_class", "ovo") == "ovr":
         columns = np.zeros((len(codes), len(packed)))

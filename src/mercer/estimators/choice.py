@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from typing import Any
 
@@ -30,8 +31,10 @@ def kernel_named(name: str, gamma: Any, degree: float, coef0: float, columns: in
     if name == "rbf":
         return Constant(1.0) if width == 0 else RBF(width)
     kernel: Any = registry.find(name).kernel
-    takes = inspect.signature(kernel).parameters
-    made: Kernel = kernel(gamma=width) if "gamma" in takes else kernel()
+    asked = inspect.signature(kernel).parameters.get("gamma")
+    # A rule such as "scale" is for kernels that have one; others keep a width of their own.
+    takes = asked is not None and (asked.default is None or not isinstance(width, str))
+    made: Kernel = kernel(gamma=width) if takes else kernel()
     return made
 
 
@@ -45,7 +48,18 @@ def check_definite(kernel: Kernel, needed: Definite, strict: bool, machine: str)
         )
         if strict:
             raise NotPositiveDefinite(message)
-        warnings.warn(message, IndefiniteKernelWarning, stacklevel=4)
+        warnings.warn(message, IndefiniteKernelWarning, stacklevel=caller_level())
+
+
+def caller_level() -> int:
+    """Return the ``stacklevel`` at which a warning shows the line that called mercer."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_OWN):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+_OWN = ("mercer.", "sklearn.")
 
 
 def check_name(kernel: Any) -> None:

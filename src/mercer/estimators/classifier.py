@@ -21,6 +21,7 @@ from mercer.estimators.calibration import cross_fitted_scores, fit_slope, probab
 from mercer.estimators.choice import check_definite
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.support import SupportVectorMachine
+from mercer.exceptions import InvalidInput
 from mercer.kernels.definite import Definite
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
@@ -128,7 +129,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     @available_if(_check_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of ``predict_proba``."""
-        return np.asarray(np.log(self.predict_proba(X)))
+        # The least number that has a logarithm stands for probabilities that underflow.
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny)))
 
     def _calibrate(self, X: Any, y: Any, codes: IntArray, C: Array, sample_weight: Any) -> None:
         shape = self.decision_function_shape
@@ -168,6 +170,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 return getattr(machines[0], name)
             several = "" if machines is None else f" Each of the {len(machines)} machines_ has one."
             raise AttributeError(f"{type(self).__name__} has no {name!r}.{several}")
+        # Python asks here too when a property or a conditional method refuses: let it say why.
+        for base in type(self).__mro__:
+            if name in vars(base):
+                return vars(base)[name].__get__(self, type(self))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _train(self, X: Any, y: Any, codes: IntArray, C: Array, start: Any) -> None:
@@ -175,7 +181,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         plan = self._plan(codes, C)
         problems = [(rows, self._problem(signs, C[rows])) for rows, signs, _ in plan]
         with watching(self, X, y, self.tol, bool(self.verbose)) as self._monitor:
-            solutions = self._solve_plan(problems, self._start_of(start, plan))
+            solutions = self._solve_plan(problems, self._start_of(start, problems))
         del self._monitor
         machines = [
             self._machine(pair, rows, signs, problem, solution)
@@ -189,7 +195,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         for j, machine in enumerate(machines):
             columns[machine.rows, j] = machine.signs * machine.alpha_
         self._publish_functions(X, codes, columns, np.array([m.intercept_ for m in machines]))
-        self.n_iter_ = self._num_iter
+        self.n_iter_ = np.array([solution.iterations for solution in solutions], dtype=np.int32)
+        self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._warn(solutions, [machine.certificate_ for machine in machines])
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
@@ -232,10 +239,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             return [(used, np.where(codes[used] == 1, 1.0, -1.0), (0, 1))]
         if self.multi_class == "ovr":
             return [(used, np.where(codes[used] == c, 1.0, -1.0), (-1, c)) for c in range(count)]
+        members = [used[codes[used] == c] for c in range(count)]
         plan = []
         for first, second in combinations(range(count), 2):
-            rows = used[(codes[used] == first) | (codes[used] == second)]
-            plan.append((rows, np.where(codes[rows] == first, 1.0, -1.0), (second, first)))
+            rows = np.concatenate([members[first], members[second]])
+            signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
+            plan.append((rows, signs, (second, first)))
         return plan
 
     def _refuse_one_class(self) -> None:
@@ -253,7 +262,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     ) -> BinaryMachine:
         biases = problem.biases(solution.beta, solution.f)
         bias, factor = self._hyperplane(problem, solution, biases)
-        label = [self.classes_[c].item() if c >= 0 else "rest" for c in pair]
+        names = self.classes_.tolist()
+        label = [names[c] if c >= 0 else "rest" for c in pair]
         return BinaryMachine(
             classes=(label[0], label[1]),
             rows=rows,
@@ -290,21 +300,26 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         coef = sparse.csr_matrix(self._coefficients().T) if self._sparse else self._coefficients().T
         return coef @ self.support_vectors_
 
-    def _start_of(self, start: Any, plan: list[Any]) -> list[Array] | None:
+    def _start_of(self, start: Any, problems: list[tuple[IntArray, BoxQP]]) -> list[Array] | None:
         if start is None:
             return None
         check_is_fitted(start)
-        scale = self._start_scale(start)
-        machines = start.machines_
-        sizes = [len(machine.rows) for machine in machines]
-        if sizes != [len(rows) for rows, _, _ in plan]:
-            raise ValueError(
-                f"start has to be a {type(self).__name__} fitted on the same rows and classes."
+        machines = getattr(start, "machines_", [])
+        if [len(machine.rows) for machine in machines] != [len(rows) for rows, _ in problems]:
+            raise InvalidInput(
+                f"{type(self).__name__}: start has to be a {type(self).__name__} fitted on the same "
+                "rows and classes."
             )
-        return [machine.signs * machine.alpha_ * scale for machine in machines]
+        return [
+            problem.feasible(
+                machine.signs * machine.alpha_ * self._start_scale(start, machine, problem)
+            )
+            for machine, (_, problem) in zip(machines, problems, strict=True)
+        ]
 
-    def _start_scale(self, start: Any) -> float:
-        return 1.0
+    def _start_scale(self, start: Any, machine: BinaryMachine, problem: BoxQP) -> float:
+        """Return the factor that turns the multipliers of an answer into a start."""
+        raise NotImplementedError
 
 
 _PROMISED = frozenset({
@@ -331,10 +346,10 @@ def _pair_rows(count: int) -> list[tuple[int, int, int]]:
 def _libsvm_layout(used: Array, codes: IntArray, count: int) -> Array:
     """Pack coefficients (pairs × support) into count − 1 rows: row b − 1 of class a, row a of b."""
     packed = np.zeros((count - 1, used.shape[1]))
+    of = _class_slices(codes, count)
     for a, b, j in _pair_rows(count):
-        of_a, of_b = codes == a, codes == b
-        packed[b - 1, of_a] = used[j, of_a]
-        packed[a, of_b] = used[j, of_b]
+        packed[b - 1, of[a]] = used[j, of[a]]
+        packed[a, of[b]] = used[j, of[b]]
     return packed
 
 
@@ -342,8 +357,14 @@ def _from_libsvm_layout(packed: Array, codes: IntArray, count: int) -> Array:
     """Return the coefficients (support × pairs) of the packed layout."""
     pairs = _pair_rows(count)
     columns = np.zeros((packed.shape[1], len(pairs)))
+    of = _class_slices(codes, count)
     for a, b, j in pairs:
-        of_a, of_b = codes == a, codes == b
-        columns[of_a, j] = packed[b - 1, of_a]
-        columns[of_b, j] = packed[a, of_b]
+        columns[of[a], j] = packed[b - 1, of[a]]
+        columns[of[b], j] = packed[a, of[b]]
     return columns
+
+
+def _class_slices(codes: IntArray, count: int) -> list[slice]:
+    """Return where each class stands among support vectors, which are sorted by class."""
+    edges = np.searchsorted(codes, np.arange(count + 1))
+    return [slice(edges[c], edges[c + 1]) for c in range(count)]

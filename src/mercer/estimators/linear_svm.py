@@ -281,7 +281,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
 class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
     r"""Linear support vector regression, exact and certified.
 
-    min ½‖w‖² + Σ Cᵢ max(0, |yᵢ − w·x̃ᵢ| − ε)  or the squares of the maxima,
+    min ½‖w‖² + Σ Cᵢ max(0, ∣yᵢ − w·x̃ᵢ∣ − ε)  or the squares of the maxima,
     x̃ = (x, intercept_scaling)
 
     A drop-in for :class:`sklearn.svm.LinearSVR`; see :class:`LinearSVC` for the method, for the

@@ -17,9 +17,10 @@ from sklearn.utils.validation import (
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import kernel_named
+from mercer.exceptions import InvalidInput
 from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
-from mercer.kernels.encoders import VectorEncoder
+from mercer.kernels.encoders import VectorEncoder, as_narwhals, is_frame
 from mercer.kernels.points import Points
 from mercer.kernels.wrappers import Precomputed
 
@@ -77,6 +78,9 @@ class KernelMachine(BaseEstimator):
             kernel = self.kernel
             if isinstance(kernel, str):
                 kernel = kernel_named(kernel, self.gamma, self.degree, self.coef0, X.shape[1])
+            if self._takes_vectors():
+                _check_size(X)
+                X = _compact(X)
             points = kernel.encode(X)
             settled = kernel.resolve(points)
             self._gamma = getattr(settled, "gamma", 0.0)
@@ -149,6 +153,29 @@ _VECTORS: dict[str, Any] = {
 }
 
 
+_DENSE_CELLS = 1 << 21
+"""Sparse training data of at most this size become dense: 16 MB buy the speed of BLAS."""
+
+
+def _compact(X: Any) -> Any:
+    cells = X.shape[0] * X.shape[1]
+    return X.toarray() if sparse.issparse(X) and cells <= _DENSE_CELLS else X
+
+
+def _check_size(X: Any) -> None:
+    """Refuse numbers whose squares overflow, before anything is computed of them."""
+    values = X.data if sparse.issparse(X) else X
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > _LARGEST:
+        raise InvalidInput(
+            "The dual coefficients or intercepts are not finite: the data hold numbers as large as "
+            f"{largest:.2g}, whose squares overflow. Scale the data."
+        )
+
+
+_LARGEST = 1e150
+
+
 def _check_rows(X: Any, machine: str) -> None:
     if _num_samples(X) == 0:
         raise ValueError(f"{machine}: X has no rows; at least one object is needed.")
@@ -156,6 +183,8 @@ def _check_rows(X: Any, machine: str) -> None:
 
 def take_objects(objects: Any, index: IntArray) -> Any:
     """Return some objects of a batch, in the form that it has."""
+    if is_frame(objects):
+        return as_narwhals(objects)[index].to_native()
     if hasattr(objects, "iloc"):
         return objects.iloc[index]
     if hasattr(objects, "shape"):

@@ -15,14 +15,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, IntArray
-from mercer.estimators.choice import check_name
+from mercer.estimators.choice import caller_level, check_name
 from mercer.estimators.machine import KernelMachine, take_objects
 from mercer.estimators.progress import CallbackSupportMixin, Monitor
 from mercer.exceptions import InvalidParameter
+from mercer.kernels.dot import Linear
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
+from mercer.solvers.family import solve_all
 from mercer.solvers.multiclass import MulticlassSolution
-from mercer.solvers.smo import Settings, solve_all
+from mercer.solvers.smo import Settings
 from mercer.solvers.solution import Solution
 
 
@@ -105,27 +107,30 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     ) -> None:
         """Say how far the worst answer is from the optimum where the solver stopped early."""
         early = [
-            (c.relative_gap, s)
+            (c.relative_gap, c.primal_feasibility, s)
             for s, c in zip(solutions, certificates, strict=True)
             if s.status != "optimal"
         ]
         if early:
-            gap, worst = max(early, key=lambda pair: pair[0])
+            gap, broken, worst = max(early, key=lambda entry: entry[:2])
             text = {
                 "max_iter": f"Solver terminated early (max_iter={self.max_iter}).  Consider "
                 "pre-processing your data with StandardScaler or MinMaxScaler.",
             }.get(worst.status, f"{type(self).__name__}: {worst.advice}")
+            far = f"is within {gap:.2g} of the optimum (relative duality gap)"
+            if broken > self.tol:
+                far = f"breaks a hard constraint by {broken:.2g}"
             warnings.warn(
-                f"{text} The answer is within {gap:.2g} of the optimum (relative duality gap).",
+                f"{text} The answer {far}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
         if any(solution.nonconvex for solution in solutions):
             warnings.warn(
                 f"{type(self).__name__}: the kernel {self.kernel_} showed negative curvature on "
                 "these data: the answer is a stationary point, perhaps not the best one.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
 
     def _publish(self, X: Any, support: IntArray, dual_coef: Array, intercept: Array) -> None:
@@ -160,7 +165,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     @property
     def coef_(self) -> Any:
         """The weights of the columns, for the linear kernel."""
-        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+        if not (
+            self.kernel == Linear() or (isinstance(self.kernel, str) and self.kernel == "linear")
+        ):
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self)
         coef = self._primal_coefficients()

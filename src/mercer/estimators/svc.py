@@ -218,11 +218,12 @@ class SVC(Classifier):
         bound = np.full(len(rows), np.inf)
         return replace(machine, bound=bound, certificate_=certificate)
 
-    def _start_of(self, start: Any, plan: list[Any]) -> list[Array] | None:
-        return None if self._hard else super()._start_of(start, plan)
+    def _start_of(self, start: Any, problems: list[tuple[IntArray, BoxQP]]) -> list[Array] | None:
+        return None if self._hard else super()._start_of(start, problems)
 
-    def _start_scale(self, start: Any) -> float:
-        return 1.0 if math.isinf(start.C) else float(self.C / start.C)
+    def _start_scale(self, start: Any, machine: BinaryMachine, problem: BoxQP) -> float:
+        C = getattr(start, "C", self.C)
+        return 1.0 if math.isinf(C) else float(self.C / C)
 
 
 class NuSVC(Classifier):
@@ -293,6 +294,10 @@ class NuSVC(Classifier):
         if not rho > 0:
             return float((above + below) / 2), 1.0
         return float((above + below) / 2 / rho), 1.0 / rho
+
+    def _start_scale(self, start: Any, machine: BinaryMachine, problem: BoxQP) -> float:
+        total = float(machine.alpha_[machine.signs > 0].sum())
+        return float(problem.sums[0]) / total if total > 0 else 1.0
 
     def _refuse_one_class(self) -> None:
         raise ValueError("specified nu is infeasible: all weight belongs to one class.")

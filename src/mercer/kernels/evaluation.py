@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mercer import _parallel
+from mercer import _fast, _parallel
 from mercer._typing import Array, Index
 from mercer.exceptions import NumericalOverflow
 from mercer.kernels.points import Points
@@ -46,6 +46,12 @@ class Values:
         """Return the values of a statistic in an array that the caller may overwrite."""
         return self[statistic].copy()
 
+    def scaled(self, statistic: Statistic, factor: float) -> Array:
+        """Return factor times a statistic, in an array that the caller may overwrite."""
+        values = self.fresh(statistic)
+        values *= values.dtype.type(factor)
+        return values
+
     @property
     def left(self) -> Values:
         """The pairs (x, x) for the rows x, in a shape that broadcasts against this one."""
@@ -70,7 +76,8 @@ class Pairs:
 
     ``stored`` maps statistics to whole matrices that were computed before. ``dtype`` is the type
     of the arithmetic: that of the data by default. Data are moved to their mean before they are
-    rounded to it, so that float32 keeps the digits that matter.
+    rounded to it, so that float32 keeps the digits that matter. ``hasty`` allows statistics to be
+    computed in a faster way that loses a few of the last digits.
     """
 
     def __init__(
@@ -79,8 +86,10 @@ class Pairs:
         B: Points | None = None,
         stored: dict[Statistic, Array] | None = None,
         dtype: Any = None,
+        hasty: bool = False,
     ) -> None:
         self.A = A
+        self.hasty = hasty
         self.B = A if B is None else B
         self.symmetric = B is None or B is A
         self.shape = (len(self.A), len(self.B))
@@ -132,7 +141,7 @@ class _TakenPairs(Pairs):
         self._whole, self._rows, self._columns = whole, rows, columns
         self.symmetric = False
         self.shape = (_length(rows), _length(columns))
-        self.dtype = whole.dtype
+        self.dtype, self.hasty = whole.dtype, whole.hasty
         self.stored = whole.stored
         self._sides = {}
         self._lock = RLock()
@@ -194,6 +203,13 @@ class Block(Values):
         out, self._out = self._out, None
         return self._compute(statistic, out)
 
+    def scaled(self, statistic: Statistic, factor: float) -> Array:
+        form = getattr(statistic, "as_product", None) if self._pairs.hasty and factor < 0 else None
+        if form is None or statistic in self._pairs.stored:
+            return super().scaled(statistic, factor)
+        out, self._out = self._out, None
+        return self._compute(form(factor), out)
+
     @property
     def left(self) -> Values:
         return Diagonal(self._pairs, self._rows, 0, column=True)
@@ -245,6 +261,9 @@ class _Within(Values):
     def fresh(self, statistic: Statistic) -> Array:
         return self._outer.fresh(statistic.within(self._columns))
 
+    def scaled(self, statistic: Statistic, factor: float) -> Array:
+        return self._outer.scaled(statistic.within(self._columns), factor)
+
     def number(self, position: int) -> int:
         return self._outer.number(position)
 
@@ -291,10 +310,10 @@ class Evaluator:
             # Computed in memory of its own, which stays in the cache, and then written once.
             block = self.values(_part(rows, i), _part(columns, j))
             if mirror and i == j:
-                block = np.triu(block) + np.triu(block, 1).T
+                _fast.pairwise.mirror_upper(block)
             out[i, j] = block
             if mirror and i != j:
-                _write_transposed(out[j, i], block)
+                _fast.pairwise.write_transposed(block, out[j, i])
 
         self._prepare()
         tiles = _triangle(n) if mirror else _rectangle(out.shape[0], out.shape[1], self.threads)
@@ -410,12 +429,6 @@ def _band(n: int) -> int:
     return max(_side(n), -(-n // _BANDS))
 
 
-def _write_transposed(out: Array, block: Array) -> None:
-    """Write ``block.T`` in narrow strips, which stay in the cache (twice as fast as at once)."""
-    for strip in _cut(block.shape[0], 32):
-        out[:, strip] = block[strip].T
-
-
 def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
     """Cut the upper triangle of an n × n matrix into square tiles."""
     parts = _cut(n, _side(n))
@@ -424,7 +437,7 @@ def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
 
 def _side(n: int) -> int:
     """Return the side of a tile: small matrices are cut finer, so that all threads have work."""
-    return max(32, min(TILE, -(-n // 8)))
+    return max(32, min(TILE, -(-n // 5)))
 
 
 def _rectangle(n: int, m: int, threads: int) -> Iterable[tuple[slice, slice]]:

@@ -111,8 +111,7 @@ class RBF(Radial):
 
     def evaluate(self, values: Values) -> Array:
         # One multiplication fewer than profile(scaled): this is the kernel that people wait for.
-        s = values.fresh(self.statistic)
-        s *= s.dtype.type(-0.5 * self.rate)
+        s = values.scaled(self.statistic, -0.5 * self.rate)
         return np.exp(s, out=s)
 
     def profile(self, s: Array) -> Array:

@@ -28,7 +28,7 @@ class Certificate:
     iterations, seconds, kernel_evaluations
         What the answer cost.
     status : str
-        ``optimal``, or why the solver stopped before.
+        ``optimal``, or why the solver stopped before; empty where no solver was asked.
     """
 
     problem: str
@@ -82,7 +82,8 @@ class Certificate:
         return f"<table><caption>{caption}</caption>{rows}</table>"
 
     def _verdict(self) -> str:
-        return f"within {max(self.relative_gap, 0):.2g} of the optimum, {self.status}"
+        status = f", {self.status}" if self.status else ""
+        return f"within {max(self.relative_gap, 0):.2g} of the optimum{status}"
 
     def _table(self) -> list[tuple[str, str]]:
         numbers = {f.name: getattr(self, f.name) for f in fields(self)[1:-1]}

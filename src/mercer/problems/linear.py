@@ -127,7 +127,7 @@ def classifier(signs: Array, C: Array, squared: bool) -> LinearProblem:
 
 
 def regressor(targets: Array, C: Array, epsilon: float, squared: bool) -> LinearProblem:
-    """Loss C max(0, |y − w·x̃| − ε), or its square."""
+    """Loss C max(0, ∣y − w·x̃∣ − ε), or its square."""
     most = np.full(len(C), np.inf) if squared else C
     return LinearProblem(
         "linear SVR, squared ε-insensitive" if squared else "linear SVR, ε-insensitive",

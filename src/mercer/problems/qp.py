@@ -132,7 +132,7 @@ def classifier(signs: Array, C: Array) -> BoxQP:
 
 
 def regressor(targets: Array, C: Array, epsilon: float) -> BoxQP:
-    """ε-SVR: min ½‖w‖² + Σ Cᵢ max(0, |yᵢ − f(xᵢ) − b| − ε)."""
+    """ε-SVR: min ½‖w‖² + Σ Cᵢ max(0, ∣yᵢ − f(xᵢ) − b∣ − ε)."""
     n = len(targets)
     zeros = np.zeros(n)
     return BoxQP(

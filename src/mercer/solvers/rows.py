@@ -42,12 +42,16 @@ class Rows(Protocol):
     shape: tuple[int, int]
     evaluations: int
 
-    def columns(self, index: IntArray) -> Columns:
-        """Return some columns."""
+    def diag(self) -> Array:
+        """Return the diagonal."""
+        ...
+
+    def columns(self, index: IntArray, precise: bool) -> Columns:
+        """Return some columns, in float64 if ``precise``, else in float32."""
         ...
 
     def square(self, index: IntArray, out: Array) -> None:
-        """Write the values of some rows with themselves into the float32 array ``out``."""
+        """Write the values of some rows with themselves into ``out``, in its precision."""
         ...
 
     def multiply(self, coefficients: Array, columns: IntArray) -> Array:
@@ -67,8 +71,8 @@ class KernelRows:
     @classmethod
     def of(cls, kernel: Kernel, points: Points, threads: int | None = None) -> Self:
         """Bind a kernel to points."""
-        single = Pairs(points, dtype=np.float32)
-        return cls(kernel, single, Pairs(points, dtype=np.float64), threads)
+        single = Pairs(points, dtype=np.float32, hasty=True)
+        return cls(kernel, single, Pairs(points, dtype=np.float64, hasty=True), threads)
 
     def take(self, rows: IntArray) -> KernelRows:
         """Return the Gram matrix of some of the points."""
@@ -80,11 +84,16 @@ class KernelRows:
         self.evaluations += self.shape[0] * self.shape[1]
         return Evaluator(self._kernel, self._double, threads=self.threads).dense()
 
-    def columns(self, index: IntArray) -> KernelColumns:
-        return KernelColumns(self, self._single.take(slice(0, self.shape[0]), index))
+    def diag(self) -> Array:
+        return Evaluator(self._kernel, self._double, threads=1).diagonal()
+
+    def columns(self, index: IntArray, precise: bool) -> KernelColumns:
+        pairs = self._double if precise else self._single
+        return KernelColumns(self, pairs.take(slice(0, self.shape[0]), index))
 
     def square(self, index: IntArray, out: Array) -> None:
-        evaluator = Evaluator(self._kernel, self._single.take(index, index), threads=1)
+        pairs = self._double if out.dtype == np.float64 else self._single
+        evaluator = Evaluator(self._kernel, pairs.take(index, index), threads=1)
         everything = slice(0, len(index))
         self.evaluations += out.size
 
@@ -136,7 +145,11 @@ class DenseRows:
         self.shape = (matrix.shape[0], matrix.shape[1])
         self.evaluations = 0
 
-    def columns(self, index: IntArray) -> _DenseColumns:
+    def diag(self) -> Array:
+        return np.diagonal(self._matrix).astype(np.float64)
+
+    def columns(self, index: IntArray, precise: bool) -> _DenseColumns:
+        del precise
         return _DenseColumns(self._matrix, index)
 
     def square(self, index: IntArray, out: Array) -> None:
@@ -163,7 +176,7 @@ class _DensePanel:
 
 
 class TiledCache:
-    """Float32 rows of K over the columns in play, in tiles so that each block is contiguous.
+    """Rows of K over the columns in play, in tiles so that each block is contiguous.
 
     ``hits`` and ``misses`` count the rows that were there and those that had to be computed.
     """
@@ -173,29 +186,32 @@ class TiledCache:
         self._threads = _parallel.thread_count(threads)
         self.count = gram.shape[0]
         self.hits = self.misses = 0
-        self._scratch = local()
-        self._buffer = np.empty(0, np.float32)
-        self.restart(np.arange(self.count))
+        self._buffer = np.empty(0, np.uint8)
+        self.restart(np.arange(self.count), precise=False)
 
-    def restart(self, columns: IntArray) -> None:
+    def restart(self, columns: IntArray, precise: bool) -> None:
         """Change the columns and forget the rows: few are wanted again, and packing costs more."""
         n = len(columns)
-        self.columns = columns
-        self._source = self._gram.columns(columns)
-        room = self._budget // (4 * TILE * max(1, -(-n // TILE)))
+        self.columns, self.precise = columns, precise
+        self._dtype: Any = np.float64 if precise else np.float32
+        self._scratch = local()
+        self._source = self._gram.columns(columns, precise)
+        size = np.dtype(self._dtype).itemsize
+        room = self._budget // (size * TILE * max(1, -(-n // TILE)))
         self.capacity = int(max(CHUNK, min(self.count, room)))
         self._slot_of = np.full(self.count, -1, np.intp)
         self._row_in = np.full(self.capacity, -1, np.intp)
         self._next = 0
         self._tiles = [slice(b, min(b + TILE, n)) for b in range(0, n, TILE)]
         cells = len(self._tiles) * self.capacity * TILE
-        if self._buffer.size < cells:
-            self._buffer = np.empty(cells, np.float32)
-        self._store = self._buffer[:cells].reshape(len(self._tiles), self.capacity, TILE)
+        if self._buffer.size < cells * size:
+            self._buffer = np.empty(cells * size, np.uint8)
+        values: Any = self._buffer[: cells * size].view(self._dtype)
+        self._store: Array = values.reshape(len(self._tiles), self.capacity, TILE)
 
     def add(self, rows: IntArray, coefficients: Array, keep: Any, f: Array) -> None:
         """Add coefficients @ K[rows, columns] to ``f``; rows marked ``keep`` stay in the cache."""
-        weights = coefficients.astype(np.float32)
+        weights = coefficients.astype(self._dtype)
         slots = self._slot_of[rows]
         known = slots >= 0
         fresh = np.flatnonzero(~known & keep)[: self.capacity]
@@ -231,7 +247,7 @@ class TiledCache:
 
     def _scratch_block(self, rows: int, width: int) -> Array:
         if not hasattr(self._scratch, "block"):
-            self._scratch.block = np.empty(CHUNK * TILE, np.float32)
+            self._scratch.block = np.empty(CHUNK * TILE, self._dtype)
         block: Array = self._scratch.block[: rows * width].reshape(rows, width)
         return block
 

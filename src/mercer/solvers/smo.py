@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _fast, _parallel
+from mercer import _fast
 from mercer._typing import Array, IntArray
-from mercer.kernels.base import Kernel
-from mercer.kernels.points import Points
 from mercer.problems.qp import BoxQP
-from mercer.solvers.rows import DenseRows, KernelRows, Rows, TiledCache
+from mercer.solvers.rows import Rows, TiledCache
 from mercer.solvers.solution import Solution
 
 WORKING_SET = 1024
 FRESH_SHARE = 0.5
 INNER_TOLERANCE = 0.1
-SMALL = 200
-"""Problems up to this size are solved in float64 throughout: there is nothing to save."""
 BLOCK_STEPS = 50_000
 """Most steps in one compiled call, so that time limits and Ctrl-C are heard."""
 
@@ -45,103 +41,9 @@ class Settings:
     threads: int | None = None
 
 
-def solve_all(
-    kernel: Kernel,
-    points: Points,
-    problems: Sequence[tuple[IntArray, BoxQP]],
-    settings: Settings,
-    starts: Sequence[Array] | None = None,
-) -> list[Solution]:
-    """Solve several problems, each on some rows of the same points.
-
-    Where the whole Gram matrix fits the budget and is small, all share it and each is one compiled
-    call; otherwise each computes the rows that it needs.
-    """
-    whole = KernelRows.of(kernel, points, settings.threads)
-    begin = [problem.start for _, problem in problems] if starts is None else list(starts)
-    if _shares_matrix(whole.shape[0], len(problems), settings.cache_bytes):
-        return _solve_on_matrix(whole, problems, settings, begin)
-    solutions = []
-    for (rows, problem), start in zip(problems, begin, strict=True):
-        part = whole if len(rows) == whole.shape[0] else whole.take(rows)
-        solutions.append(solve(problem, part, settings, start))
-    return solutions
-
-
 def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = None) -> Solution:
     """Solve one problem on the rows of a Gram matrix."""
     return _Run(problem, gram, settings, start).solve()
-
-
-def _shares_matrix(n: int, problems: int, budget: int) -> bool:
-    small = n <= 1000 or (problems > 1 and n <= 5000)
-    return small and 20 * n * n <= budget
-
-
-def _solve_on_matrix(
-    whole: KernelRows,
-    problems: Sequence[tuple[IntArray, BoxQP]],
-    settings: Settings,
-    starts: list[Array],
-) -> list[Solution]:
-    """Solve all problems on one dense matrix; what float64 does not confirm is solved again."""
-    began = time.perf_counter()
-    K = whole.dense()
-    beta = [start.astype(np.float64) for start in starts]
-    steps = np.zeros(len(problems), dtype=np.int64)
-    curved = np.zeros(len(problems), dtype=bool)
-    limit = _step_limit(settings.max_iter, max(len(problem) for _, problem in problems))
-    seconds = np.zeros(len(problems))
-
-    def task(at: int) -> None:
-        rows, problem = problems[at]
-        begin = time.perf_counter()
-        small = len(problem) <= SMALL
-        steps[at], curved[at] = (_fast.smo.solve_small if small else _fast.smo.solve_subset)(
-            K,
-            rows[problem.row],
-            problem.p,
-            beta[at],
-            problem.lo,
-            problem.hi,
-            problem.group,
-            problem.groups,
-            settings.tol if small else 0.9 * settings.tol,
-            limit,
-        )
-        seconds[at] = time.perf_counter() - begin
-
-    threads = _parallel.thread_count(settings.threads)
-    _parallel.run(task, range(len(problems)), threads)
-    columns = np.zeros((len(K), len(problems)))
-    for at, (rows, problem) in enumerate(problems):
-        columns[rows, at] = problem.coefficients(beta[at], len(rows))
-    values = K @ columns
-    shared = (time.perf_counter() - began - float(seconds.sum())) / len(problems)
-    solutions = []
-    for at, (rows, problem) in enumerate(problems):
-        f = values[rows, at]
-        violation = _violation(problem.extremes(beta[at], f))
-        status = "max_iter" if 0 <= settings.max_iter <= steps[at] else "optimal"
-        if violation > settings.tol and status == "optimal":
-            remaining = settings.time_limit - (time.perf_counter() - began)
-            part = DenseRows(K[np.ix_(rows, rows)] if len(rows) < len(K) else K)
-            again = solve(problem, part, _with_time(settings, remaining), beta[at])
-            solutions.append(again)
-            continue
-        solutions.append(
-            Solution(
-                beta=beta[at],
-                f=f,
-                violation=violation,
-                status=status,
-                nonconvex=bool(curved[at]),
-                iterations=int(steps[at]),
-                seconds=float(seconds[at]) + max(shared, 0.0),
-                kernel_evaluations=len(rows) ** 2,
-            )
-        )
-    return solutions
 
 
 class _Active:
@@ -163,10 +65,10 @@ class _Active:
         self.beta, self.F = beta[v], np.empty(len(v))
         self.working: IntArray = np.empty(0, np.intp)
 
-    def reset(self, beta: Array, f: Array, columns: IntArray) -> None:
-        """Start again from all of beta and f, on these columns."""
-        if not np.array_equal(columns, self.cache.columns):
-            self.cache.restart(columns)
+    def reset(self, beta: Array, f: Array, columns: IntArray, precise: bool) -> None:
+        """Start again from all of beta and f, on these columns and in this precision."""
+        if precise != self.cache.precise or not np.array_equal(columns, self.cache.columns):
+            self.cache.restart(columns, precise)
             self._pack(beta)
         self.f = f[columns]
 
@@ -199,7 +101,7 @@ class _Active:
         working = self.variables[self.working]
         keep = np.flatnonzero(mark)
         self.f = self.f[keep]
-        self.cache.restart(self.cache.columns[keep])
+        self.cache.restart(self.cache.columns[keep], self.cache.precise)
         self._pack(beta)
         place = np.full(len(beta), -1, np.intp)
         place[self.variables] = np.arange(len(self.variables))
@@ -222,23 +124,30 @@ class _Run:
         self.full = np.empty((problem.groups, 2))
         self.steps = self.rounds = self.refreshes = 0
         self.nonconvex = False
-        self.limit = _step_limit(settings.max_iter, len(problem))
+        self.limit = step_limit(settings.max_iter, len(problem))
         self.size = max(4, min(WORKING_SET, len(problem)))
-        self.block = np.empty((self.size, self.size), np.float32)
+        self.block, self.inverse = np.empty((2, self.size * self.size), np.float32)
+        self.precise = False
+        self.floor = 0.0
+        self.greatest = float(np.abs(gram.diag()).max(initial=0.0))
 
     def solve(self) -> Solution:
         settings, tol = self.settings, self.settings.tol
-        best_violation, best_objective = self.check()
-        best_beta = self.beta.copy()
+        best_violation, best_objective, best_beta = math.inf, math.inf, self.beta.copy()
         cache = TiledCache(self.gram, settings.cache_bytes, settings.threads)
-        active = self.active = _Active(self.problem, cache, self.beta, self.exact_f)
+        active = _Active(self.problem, cache, self.beta, self.exact_f)
+        # float32 is enough to begin with: float64 has the last word anyway.
+        rows = self.problem.coefficients(self.beta, self.n)
+        used = np.flatnonzero(rows)
+        cache.add(used, rows[used], np.zeros(len(used), dtype=bool), active.f)
         extremes = active.measure()
-        violation = last_shrink = lowest = _violation(extremes)
+        violation = last_shrink = lowest = violation_of(extremes)
         patience = 10 + 4 * len(self.problem) // self.size
-        status, exact, idle, waiting = "", True, 0, 0
+        exact = not len(used)
+        status, idle, waiting, previous = "", 0, 0, math.inf
         while True:
             try:
-                if violation <= tol or waiting > patience or status:
+                if violation <= max(tol, self.floor) or waiting > patience or status:
                     if not exact:
                         active.unpack(self.beta)
                         violation, objective = self.check()
@@ -251,12 +160,18 @@ class _Run:
                             best_objective, best_beta = objective, self.beta.copy()
                     if violation <= tol or status:
                         break
-                    if idle >= 5:
+                    # What float64 can tell apart at all.
+                    self.floor = 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
+                    if idle >= 5 or (self.precise and violation <= self.floor):
                         status = "stalled"
                         break
-                    active.reset(self.beta, self.exact_f, self._needed(4 * violation))
+                    # float32 corrects itself against float64 while that gains; else float64 it is.
+                    slow = self.refreshes > 2 and violation > 0.25 * previous
+                    self.use_float64(self.precise or slow or waiting > patience)
+                    previous = violation
+                    active.reset(self.beta, self.exact_f, self._needed(4 * violation), self.precise)
                     extremes = active.measure()
-                    violation = last_shrink = lowest = _violation(extremes)
+                    violation = last_shrink = lowest = violation_of(extremes)
                     waiting, exact = 0, len(active.f) == self.n
                 if not self.step(active, extremes, violation):
                     # float32 sees nothing to do: ask float64, or give up if that was just done.
@@ -265,7 +180,7 @@ class _Run:
                     continue
                 exact = False
                 extremes = active.measure()
-                violation = _violation(extremes)
+                violation = violation_of(extremes)
                 waiting += 1
                 if violation < 0.95 * lowest:
                     lowest, waiting = violation, 0
@@ -318,18 +233,21 @@ class _Run:
             chosen,
         )
         w = active.working = chosen[:count]
-        K = self.block if count == self.size else np.empty((count, count), np.float32)
+        K = self.block[: count * count].reshape(count, count)
+        inverse = self.inverse[: count * count].reshape(count, count)
         self.gram.square(active.row[w], K)
         new = active.beta[w]
         taken, curved = _fast.smo.solve_block(
             K,
+            inverse,
             active.F[w],
             new,
             active.lo[w],
             active.hi[w],
             active.group[w],
             groups,
-            max(INNER_TOLERANCE * violation, 0.5 * settings.tol),
+            self.precise,
+            max(INNER_TOLERANCE * violation, 0.5 * settings.tol, 0.5 * self.floor),
             min(BLOCK_STEPS, max(1, self.limit - self.steps)),
         )
         self.steps += taken
@@ -343,6 +261,11 @@ class _Run:
         active.cache.add(active.row[w[moved]], change[moved], free[moved], active.f)
         active.beta[w] = new
         return True
+
+    def use_float64(self, wanted: bool) -> None:
+        """Go on in float64 throughout, once float32 does not get any further."""
+        if wanted and not self.precise:
+            self.precise, self.block = True, np.empty(len(self.block))
 
     def check(self) -> tuple[float, float]:
         """Return the violation and the objective of beta over all variables, in float64."""
@@ -366,7 +289,7 @@ class _Run:
             self.F,
         )
         objective = 0.5 * float(rows @ self.exact_f) - float(problem.p @ self.beta)
-        return _violation(self.full), objective
+        return violation_of(self.full), objective
 
     def _needed(self, margin: float) -> IntArray:
         problem = self.problem
@@ -385,16 +308,13 @@ class _Run:
         return np.flatnonzero(mark)
 
 
-def _violation(extremes: Array) -> float:
+def violation_of(extremes: Array) -> float:
     """Return by how much two variables of a group disagree at most; 0 where none can move."""
     gaps = extremes[:, 0] - extremes[:, 1]
     finite = gaps[np.isfinite(gaps)]
     return max(0.0, float(finite.max(initial=0.0)))
 
 
-def _step_limit(max_iter: int, variables: int) -> int:
+def step_limit(max_iter: int, variables: int) -> int:
+    """Return the most steps: ``max_iter``, or so many that nothing sensible reaches them."""
     return max_iter if max_iter >= 0 else 10 * max(10**7, 100 * variables)
-
-
-def _with_time(settings: Settings, seconds: float) -> Settings:
-    return Settings(**{**vars(settings), "time_limit": max(seconds, 1e-3)})

@@ -1,0 +1,112 @@
+"""Joint multi-class problems: their certificates against loops over the definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from numpy.testing import assert_allclose
+
+from mercer.exceptions import InvalidParameter
+from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+
+MACHINES = [WestonWatkins, CrammerSinger]
+machines = st.sampled_from(MACHINES)
+seeds = st.integers(0, 10_000)
+
+
+def random_problem(machine, seed):
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(2, 8), rng.integers(2, 5)
+    X = rng.normal(size=(n, 2))
+    K = np.exp(-((X[:, None] - X) ** 2).sum(-1))
+    return machine(rng.integers(0, k, n), rng.uniform(0.1, 3, n), int(k)), K, rng
+
+
+def random_alpha(problem, rng):
+    """Feasible coefficients, some of them on their bounds."""
+    wild = rng.normal(size=(len(problem), problem.classes)) * rng.choice([0.1, 1, 10])
+    return problem.feasible(wild)
+
+
+@given(machine=machines, seed=seeds)
+def test_certificate_is_the_definition(machine, seed):
+    problem, K, rng = random_problem(machine, seed)
+    alpha = random_alpha(problem, rng)
+    f = K @ alpha
+    primal = dual = 0.0
+    wrong = products = 0.0
+    for c in range(problem.classes):
+        primal += alpha[:, c] @ K @ alpha[:, c] / 2
+        dual -= alpha[:, c] @ K @ alpha[:, c] / 2
+    for i, y in enumerate(problem.labels):
+        C = problem.C[i]
+        g = {c: 1 - (f[i, y] - f[i, c]) for c in range(problem.classes) if c != y}
+        a = {c: -alpha[i, c] for c in g}
+        dual += alpha[i, y]
+        if machine is WestonWatkins:
+            primal += C * sum(max(0, margin) for margin in g.values())
+            for c in g:
+                wrong = max(wrong, g[c] if a[c] < C else 0, -g[c] if a[c] > 0 else 0)
+                products = max(products, (C - a[c]) * max(g[c], 0), a[c] * max(-g[c], 0))
+        else:
+            slack = max(0, *g.values())
+            primal += C * slack
+            used = [g[c] for c in g if a[c] > 0] + ([0.0] if alpha[i, y] < C else [])
+            wrong = max(wrong, slack - min(used))
+            room = C - alpha[i, y]
+            products = max(products, room * slack, *(a[c] * (slack - g[c]) for c in g))
+    certificate = problem.certify(alpha, f, iterations=3)
+    assert_allclose(certificate.primal, primal)
+    assert_allclose(certificate.dual, dual)
+    assert_allclose(certificate.stationarity, wrong, atol=1e-12)
+    assert_allclose(certificate.complementarity, products, atol=1e-12)
+    assert certificate.dual_feasibility < 1e-12
+    assert certificate.iterations == 3
+
+
+@given(machine=machines, seed=seeds)
+def test_every_dual_value_is_below_every_primal_value(machine, seed):
+    problem, K, rng = random_problem(machine, seed)
+    one, other = random_alpha(problem, rng), random_alpha(problem, rng)
+    lower, upper = problem.certify(one, K @ one), problem.certify(other, K @ other)
+    assert lower.dual <= upper.primal + 1e-9
+    assert lower.gap >= -1e-9
+
+
+@given(machine=machines, seed=seeds)
+def test_feasible_coefficients_stay(machine, seed):
+    problem, K, rng = random_problem(machine, seed)
+    alpha = random_alpha(problem, rng)
+    assert problem.certify(alpha, K @ alpha).dual_feasibility < 1e-12
+    assert_allclose(problem.feasible(alpha), alpha, atol=1e-12)
+    assert_allclose(alpha.sum(axis=1), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_nothing_learnt(machine):
+    problem = machine(np.array([0, 1, 2]), np.array([1.0, 2.0, 3.0]), 3)
+    nothing = np.zeros((3, 3))
+    certificate = problem.certify(nothing, nothing)
+    assert certificate.primal == 6 * (2 if machine is WestonWatkins else 1)
+    assert certificate.dual == 0
+    assert certificate.stationarity == 1
+    assert certificate.relative_gap == 1
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_broken_constraints_are_seen(machine):
+    problem = machine(np.array([0, 1]), np.array([1.0, 1.0]), 2)
+    K = np.eye(2)
+    for alpha, off in [
+        ([[1.5, -1.5], [0, 0]], 0.5),
+        ([[-0.25, 0.25], [0, 0]], 0.25),
+        ([[0.5, -0.2], [0, 0]], 0.3),
+    ]:
+        alpha = np.array(alpha)
+        assert_allclose(problem.certify(alpha, K @ alpha).dual_feasibility, off)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("C", [np.inf, np.nan, -1.0])
+def test_prices_are_finite(machine, C):
+    with pytest.raises(InvalidParameter, match="finite"):
+        machine(np.array([0, 1]), np.array([1.0, C]), 2)
