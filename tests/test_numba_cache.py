@@ -87,7 +87,14 @@ EXERCISES = {
             coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
     """,
     "piecewise": "",  # by the linear machines
-    "box_qp": "",  # by all certificates
+    "box_qp": """
+        import numpy as np
+        from mercer import NuSVC, SVC
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        for machine in (SVC(), NuSVC(nu=0.2)):
+            machine.fit(X, X[:, 0] > 0)
+    """,
 }
 
 REPORT = """

@@ -91,7 +91,7 @@ def test_scikit_learn_checks_of_weights_with_a_fixed_gamma(machine, check):
 
 
 def compare(mine, theirs, X, y, decisions=1e-4, **fit):
-    """Both solve the same problem: equal values, decisions, and support sets where they are sure."""
+    """Both solve the same problem: equal objectives, decisions and layouts."""
     mine.fit(X, y, **fit)
     theirs.fit(X, y, **fit)
     one, two = certify(mine, X, y, **fit), certify(theirs, X, y, **fit)
@@ -423,9 +423,9 @@ def test_a_start_is_taken_up(machine):
         assert warm.certificate_.dual_feasibility < 1e-10
         if change == {"C": 1.2}:
             assert warm.n_iter_.sum() < cold.n_iter_.sum()
-    with pytest.raises(InvalidInput, match="fitted on the same rows"):
+    with pytest.raises(InvalidInput, match="the same kind, fitted on the same rows"):
         machine().fit(X[:50], y[:50], start=first)
-    with pytest.raises(InvalidInput, match="fitted on the same rows"):
+    with pytest.raises(InvalidInput, match="the same kind, fitted on the same rows"):
         machine().fit(X, y, start=SVR().fit(X, y))
     with pytest.raises(NotFittedError):
         machine().fit(X, y, start=machine())

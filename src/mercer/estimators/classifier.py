@@ -307,8 +307,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         machines = getattr(start, "machines_", [])
         if [len(machine.rows) for machine in machines] != [len(rows) for rows, _ in problems]:
             raise InvalidInput(
-                f"{type(self).__name__}: start has to be a {type(self).__name__} fitted on the same "
-                "rows and classes."
+                f"{type(self).__name__}: start has to be a machine of the same kind, fitted on the "
+                "same rows and classes."
             )
         return [
             problem.feasible(

@@ -18,7 +18,7 @@ from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_name
 from mercer.estimators.machine import KernelMachine, take_objects
 from mercer.estimators.progress import CallbackSupportMixin, Monitor
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidParameter, NumericalOverflow
 from mercer.kernels.dot import Linear
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
@@ -84,6 +84,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         start: Sequence[Array] | None,
         tol: float | None = None,
     ) -> list[Solution]:
+        largest = float(np.abs(self.kernel_.diag(self._points)).max())
+        if largest > _LARGEST_VALUE:
+            raise NumericalOverflow(
+                f"{type(self).__name__}: the kernel {self.kernel_} has values as large as "
+                f"{largest:.2g}, too large for the solver's float32 steps. Scale the data."
+            )
         solutions = solve_all(self.kernel_, self._points, problems, self._settings(tol), start)
         self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._num_iter = np.array([solution.iterations for solution in solutions], dtype=np.int32)
@@ -188,6 +194,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _check_untouched(self) -> None:
         if self._mode != "matrix" and int(np.sum(self._n_support)) != len(self.support_):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
+
+
+_LARGEST_VALUE = 1e30
 
 
 def _dense(matrix: Any) -> Array:

@@ -265,7 +265,7 @@ class _Run:
     def use_float64(self, wanted: bool) -> None:
         """Go on in float64 throughout, once float32 does not get any further."""
         if wanted and not self.precise:
-            self.precise, self.block = True, np.empty(len(self.block))
+            self.precise, self.block = True, np.empty_like(self.block, np.float64)
 
     def check(self) -> tuple[float, float]:
         """Return the violation and the objective of beta over all variables, in float64."""
