@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -83,6 +85,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         problems: Sequence[tuple[IntArray, BoxQP]],
         start: Sequence[Array] | None,
         tol: float | None = None,
+        ends: float = math.inf,
     ) -> list[Solution]:
         largest = float(np.abs(self.kernel_.diag(self._points)).max())
         if largest > _LARGEST_VALUE:
@@ -90,7 +93,10 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
                 f"{type(self).__name__}: the kernel {self.kernel_} has values as large as "
                 f"{largest:.2g}, too large for the solver's float32 steps. Scale the data."
             )
-        solutions = solve_all(self.kernel_, self._points, problems, self._settings(tol), start)
+        settings = self._settings(tol)
+        if ends < math.inf:
+            settings = replace(settings, time_limit=max(ends - time.perf_counter(), 1e-3))
+        solutions = solve_all(self.kernel_, self._points, problems, settings, start)
         self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._num_iter = np.array([solution.iterations for solution in solutions], dtype=np.int32)
         return solutions
@@ -119,10 +125,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         ]
         if early:
             gap, broken, worst = max(early, key=lambda entry: entry[:2])
-            text = {
-                "max_iter": f"Solver terminated early (max_iter={self.max_iter}).  Consider "
-                "pre-processing your data with StandardScaler or MinMaxScaler.",
-            }.get(worst.status, f"{type(self).__name__}: {worst.advice}")
+            text = f"{type(self).__name__}: {worst.advice}"
+            if worst.status == "max_iter" and self.max_iter >= 0:
+                text = (
+                    f"Solver terminated early (max_iter={self.max_iter}).  Consider "
+                    "pre-processing your data with StandardScaler or MinMaxScaler."
+                )
             far = f"is within {gap:.2g} of the optimum (relative duality gap)"
             if broken > self.tol:
                 far = f"breaks a hard constraint by {broken:.2g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -169,17 +170,20 @@ class SVC(Classifier):
     def _solve_hulls(self, problems: list[tuple[IntArray, BoxQP]]) -> list[Solution]:
         """Solve ever more sharply, until the classes are seen to be apart or to meet."""
         scale = float(np.abs(self.kernel_.diag(self._points)).max())
+        ends = time.perf_counter() + (math.inf if self.time_limit is None else self.time_limit)
         solutions: list[Solution] = []
         for rows, problem in problems:
             tol, start = self.tol * scale, None
             while True:
-                solution = self._solve([(rows, problem)], start, tol)[0]
+                solution = self._solve([(rows, problem)], start, tol, ends)[0]
                 above, below = _ends(problem, solution)
                 square = float(solution.beta @ solution.f)
-                if solution.status != "optimal" or above - below >= (1 - self.tol) * square > 0:
+                if above - below >= (1 - self.tol) * square > 0:
                     break
-                if tol <= 1e-12 * scale:
+                if tol <= 1e-12 * scale or (above <= below and square <= 1e-12 * scale):
                     raise _not_separable(self, rows, solution, square)
+                if solution.status != "optimal":
+                    break
                 tol, start = tol / 100, [solution.beta]
             solutions.append(solution)
         return solutions

@@ -83,6 +83,8 @@ class Certificate:
 
     def _verdict(self) -> str:
         status = f", {self.status}" if self.status else ""
+        if self.primal_feasibility > 1e-3:
+            return f"breaks a hard constraint by {self.primal_feasibility:.2g}{status}"
         return f"within {max(self.relative_gap, 0):.2g} of the optimum{status}"
 
     def _table(self) -> list[tuple[str, str]]:

@@ -136,7 +136,8 @@ class _OnMatrix:
         if status == "unfinished":
             # Go on from there, with float64 at hand.
             part = DenseRows(self.K[np.ix_(rows, rows)] if len(rows) < len(self.K) else self.K)
-            return solve(problem, part, _until(self.ends, self.settings), self.beta[at])
+            rest = solve(problem, part, _until(self.ends, self.settings), self.beta[at])
+            return replace(rest, iterations=rest.iterations + int(self.steps[at]))
         return Solution(
             beta=self.beta[at],
             f=f,

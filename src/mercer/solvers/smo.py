@@ -316,5 +316,5 @@ def violation_of(extremes: Array) -> float:
 
 
 def step_limit(max_iter: int, variables: int) -> int:
-    """Return the most steps: ``max_iter``, or so many that nothing sensible reaches them."""
-    return max_iter if max_iter >= 0 else 10 * max(10**7, 100 * variables)
+    """Return the most steps: ``max_iter``, or as many as LIBSVM takes by default."""
+    return max_iter if max_iter >= 0 else max(10**7, 100 * variables)

@@ -8,7 +8,8 @@ from mercer._typing import Array
 
 ADVICE = {
     "optimal": "",
-    "max_iter": "It stopped at max_iter: raise it, scale the data, or loosen tol.",
+    "max_iter": "It stopped at the limit of steps: scale the data, lower C, loosen tol, or set "
+    "max_iter higher.",
     "time_limit": "It stopped at the time limit: raise it, scale the data, or loosen tol.",
     "interrupted": "It was interrupted.",
     "stalled": "No step improves it any more within rounding: scale the data, lower C, or loosen "
