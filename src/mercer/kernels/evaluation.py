@@ -139,7 +139,7 @@ class _TakenPairs(Pairs):
 
     def __init__(self, whole: Pairs, rows: Index, columns: Index) -> None:
         self._whole, self._rows, self._columns = whole, rows, columns
-        self.symmetric = False
+        self.symmetric = whole.symmetric and rows is columns
         self.shape = (_length(rows), _length(columns))
         self.dtype, self.hasty = whole.dtype, whole.hasty
         self.stored = whole.stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import local
 from typing import Any, Protocol, Self
 
@@ -17,6 +18,9 @@ TILE = 1024
 """Columns in a tile of the row cache: a float32 tile of a chunk of rows stays in a core's cache."""
 CHUNK = 512
 """Rows computed in one go."""
+CHEAP_BYTES = 256 << 20
+"""Most bytes of cached rows where values are cheap: touching new memory costs more than they do."""
+DEAR_SECONDS = 5e-7
 _STRIP = 128
 
 
@@ -106,10 +110,16 @@ class KernelRows:
         _parallel.run(task, strips, self.threads)
 
     def multiply(self, coefficients: Array, columns: IntArray) -> Array:
-        self.evaluations += self.shape[0] * len(columns)
-        chosen = self._double.take(slice(0, self.shape[0]), columns)
-        evaluator = Evaluator(self._kernel, chosen, threads=self.threads)
-        return evaluator.multiply(coefficients[:, None])[:, 0]
+        # The columns among themselves are symmetric, and a symmetric product costs half.
+        result = np.empty(self.shape[0])
+        others = np.setdiff1d(np.arange(self.shape[0]), columns, assume_unique=True)
+        for rows in (columns, others):
+            if len(rows):
+                pairs = self._double.take(rows, columns)
+                evaluator = Evaluator(self._kernel, pairs, threads=self.threads)
+                result[rows] = evaluator.multiply(coefficients[:, None])[:, 0]
+        self.evaluations += (len(columns) // 2 + len(others)) * len(columns)
+        return result
 
 
 class KernelColumns:
@@ -187,6 +197,7 @@ class TiledCache:
         self.count = gram.shape[0]
         self.hits = self.misses = 0
         self._buffer = np.empty(0, np.uint8)
+        self._dear = self._costs_more_than(DEAR_SECONDS)
         self.restart(np.arange(self.count), precise=False)
 
     def restart(self, columns: IntArray, precise: bool) -> None:
@@ -197,7 +208,8 @@ class TiledCache:
         self._scratch = local()
         self._source = self._gram.columns(columns, precise)
         size = np.dtype(self._dtype).itemsize
-        room = self._budget // (size * TILE * max(1, -(-n // TILE)))
+        budget = self._budget if self._dear else min(self._budget, CHEAP_BYTES)
+        room = budget // (size * TILE * max(1, -(-n // TILE)))
         self.capacity = int(max(CHUNK, min(self.count, room)))
         self._slot_of = np.full(self.count, -1, np.intp)
         self._row_in = np.full(self.capacity, -1, np.intp)
@@ -208,6 +220,15 @@ class TiledCache:
             self._buffer = np.empty(cells * size, np.uint8)
         values: Any = self._buffer[: cells * size].view(self._dtype)
         self._store: Array = values.reshape(len(self._tiles), self.capacity, TILE)
+
+    def _costs_more_than(self, seconds: float) -> bool:
+        """Tell whether one kernel value takes longer than so many seconds, by trying some."""
+        sample = np.arange(min(64, self.count))
+        out = np.empty((len(sample), len(sample)), np.float32)
+        self._gram.square(sample, out)
+        began = time.perf_counter()
+        self._gram.square(sample, out)
+        return time.perf_counter() - began > seconds * out.size
 
     def add(self, rows: IntArray, coefficients: Array, keep: Any, f: Array) -> None:
         """Add coefficients @ K[rows, columns] to ``f``; rows marked ``keep`` stay in the cache."""
