@@ -18,7 +18,7 @@ TILE = 1024
 """Columns in a tile of the row cache: a float32 tile of a chunk of rows stays in a core's cache."""
 CHUNK = 512
 """Rows computed in one go."""
-CHEAP_BYTES = 256 << 20
+CHEAP_BYTES = 96 << 20
 """Most bytes of cached rows where values are cheap: touching new memory costs more than they do."""
 DEAR_SECONDS = 5e-7
 _STRIP = 128
