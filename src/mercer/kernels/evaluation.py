@@ -380,7 +380,9 @@ class Evaluator:
         return out
 
     def _prepare(self) -> None:
-        """Prepare the sides before threads ask for them."""
+        """Prepare the sides before threads ask for them; hasty pairs may use other statistics."""
+        if self.pairs.hasty:
+            return
         for statistic in set(self.kernel.statistics()) - set(self.pairs.stored):
             self.pairs.sides(statistic)
 
