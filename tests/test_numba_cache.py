@@ -14,6 +14,18 @@ from mercer import _fast
 
 # For each module of _fast, code that runs every function of it, for float32 and float64.
 EXERCISES = {
+    "alignment": """
+        import numpy as np
+        from mercer import GlobalAlignment, dtw_distances
+
+        random = np.random.default_rng(0)
+        for dtype in (np.float64, np.float32):
+            X = [random.normal(size=(2, n)).astype(dtype) for n in (1, 5, 40, 7)]
+            for band in (None, 2, 0.3):
+                dtw_distances(X, band=band)
+        for band in (None, 3):
+            GlobalAlignment(0.01, band).log_values(X)
+    """,
     "pairwise": """
         import numpy as np
         from mercer import Chi2, Delta, Gram, Intersection, Laplacian, Overlap, RBF
@@ -86,7 +98,65 @@ EXERCISES = {
             LinearSVC(loss="hinge", random_state=0).fit(given, y)
             coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
     """,
+    "path": """
+        import numpy as np
+        from mercer.problems import qp
+        from mercer.solvers.paths import Workshop, solve_path
+
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)
+        K = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2))
+        for problem in (qp.classifier(y, np.full(300, 1e6)), qp.nu_classifier(y, y * y, 0.2)):
+            solve_path(K, np.arange(300), [problem], 1e-8, Workshop())
+    """,
+    "active_set": "",  # with path
+    "trees": """
+        from mercer import SubsetTree, Subtree
+
+        trees = [("a", ("b", "c"), "b"), ("b", "c"), "c", ("a", ("b", "c"))]
+        for kernel in (Subtree(), Subtree(ordered=False), SubsetTree(), SubsetTree(leaves=True)):
+            kernel(trees)
+            kernel(trees, trees[:2])
+            kernel.diag(trees)
+    """,
+    "forward_backward": """
+        import numpy as np
+        from mercer import HiddenMarkovModel
+
+        series = [np.random.default_rng(i).normal(size=(2, 5 + i)) for i in range(6)]
+        strings = ["abba", "a", "", "bbab"]
+        for emissions, X in (("gaussian", series), ("discrete", strings)):
+            model = HiddenMarkovModel(2, emissions=emissions, random_state=0).fit(X)
+            model.score_samples(X)
+            model.predict(X)
+            model.fisher_scores(X)
+    """,
     "piecewise": "",  # by the linear machines
+    "refinement": """
+        import numpy as np
+        from mercer import (
+            Graph, RandomWalk, ShortestPath, WeisfeilerLehmanOptimalAssignment
+        )
+
+        path = Graph([(0, 1), (1, 2), (2, 3)], list("CCNO"))
+        loop = Graph([(0, 1), (1, 1), (1, 2)], list("CNC"), directed=True)
+        graphs = [path] * 12 + [Graph([(0, 1)], ["O", "H"]), loop]
+        for kernel in (
+            WeisfeilerLehmanOptimalAssignment(2),
+            ShortestPath(),
+            ShortestPath(weight="weight"),
+            RandomWalk(0.2),
+            RandomWalk(0.2, label=None),
+        ):
+            kernel(graphs)
+            kernel(graphs[:2], graphs)
+            kernel(graphs[:2])
+        RandomWalk(0.2).largest_decay(graphs)
+        RandomWalk(0.381, label=None)([path] * 3)  # near the limit: eigenvalues
+    """,
+    "shortest_paths": "",  # with refinement
+    "sparse_rows": "",
+    "walks": "",
     "box_qp": """
         import numpy as np
         from mercer import NuSVC, SVC
@@ -94,6 +164,21 @@ EXERCISES = {
         X = np.random.default_rng(0).normal(size=(40, 2))
         for machine in (SVC(), NuSVC(nu=0.2)):
             machine.fit(X, X[:, 0] > 0)
+    """,
+    "kmers": """
+        import numpy as np
+        from mercer import GappyKmer, Mismatch, Spectrum
+
+        X = ["".join(row) for row in np.random.default_rng(0).choice(list("ACGT"), (40, 60))]
+        for kernel in (Spectrum(3), Spectrum(9, "binary"), Mismatch(4, 1), GappyKmer(3, 2)):
+            kernel(X)
+            kernel(X[:3], X)
+    """,
+    "subsequences": """
+        from mercer import Subsequence
+
+        for kernel in (Subsequence(1), Subsequence(4, lengths="all")):
+            kernel(["GATTACA", "CAT", "", "AT"])
     """,
 }
 

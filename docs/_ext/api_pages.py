@@ -18,6 +18,7 @@ _TITLES = {
     "distributed": "Distributed computing",
     "io": "Files",
     "report": "Reports",
+    "study": "Studies",
     "data": "Data",
     "optimize": "Optimisation",
     "independence": "Independence",

@@ -51,6 +51,15 @@ class Order:
         "plot_one_class",
         "plot_probabilities",
         "plot_certificate",
+        "plot_tuning",
+        "plot_dna",
+        "plot_series",
+        "plot_molecules",
+        "plot_trees",
+        "plot_fisher",
+        "plot_gp",
+        "plot_norms",
+        "plot_lasso_path",
     )
 
     def __init__(self, src_dir):

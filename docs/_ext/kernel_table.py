@@ -10,6 +10,10 @@ _TAKES = {
     "vectors": "numbers",
     "histograms": "numbers ≥ 0",
     "categories": "categories",
+    "strings": "text",
+    "series": "series",
+    "graphs": "graphs",
+    "trees": "trees",
 }
 _DEFINITE = {
     "POSITIVE": "positive",

@@ -3,15 +3,21 @@
 from mercer.data import load_data as load_data
 from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.features import FeatureMap as FeatureMap
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
+    CannotSave as CannotSave,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
+    InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,
+    InvalidModelFile as InvalidModelFile,
     InvalidParameter as InvalidParameter,
     InvalidType as InvalidType,
     MercerError as MercerError,
+    MissingDependency as MissingDependency,
     NoFeatureMap as NoFeatureMap,
     NoGradient as NoGradient,
     NotEnoughMemory as NotEnoughMemory,
@@ -19,10 +25,18 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
+from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
+from mercer.io.models import load as load, load_record as load_record, save as save
+from mercer.io.read_graphs import GraphSet as GraphSet, read_graphs as read_graphs
+from mercer.io.read_series import read_series as read_series
+from mercer.io.table_schema import Schema as Schema
+from mercer.io.tables import Prepared as Prepared, Table as Table, read_table as read_table
+from mercer.kernels.auto import Proposal as Proposal, auto_kernel as auto_kernel
 from mercer.kernels.base import Kernel as Kernel
 from mercer.kernels.categorical import Delta as Delta, Overlap as Overlap
 from mercer.kernels.constant import Constant as Constant, White as White
@@ -38,7 +52,19 @@ from mercer.kernels.explicit import (
     Monomials as Monomials,
     RandomFourierFeatures as RandomFourierFeatures,
 )
+from mercer.kernels.expression import (
+    format_kernel as format_kernel,
+    parse_kernel as parse_kernel,
+)
 from mercer.kernels.features import Features as Features
+from mercer.kernels.fisher import Fisher as Fisher
+from mercer.kernels.graph_points import Graph as Graph
+from mercer.kernels.graph_walks import RandomWalk as RandomWalk
+from mercer.kernels.graphs import (
+    ShortestPath as ShortestPath,
+    WeisfeilerLehman as WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment as WeisfeilerLehmanOptimalAssignment,
+)
 from mercer.kernels.histogram import (
     AdditiveChi2 as AdditiveChi2,
     Chi2 as Chi2,
@@ -52,8 +78,28 @@ from mercer.kernels.radial import (
     Periodic as Periodic,
     RationalQuadratic as RationalQuadratic,
 )
+from mercer.kernels.series import (
+    DTW as DTW,
+    GlobalAlignment as GlobalAlignment,
+    dtw_distances as dtw_distances,
+)
+from mercer.kernels.string_kmers import (
+    GappyKmer as GappyKmer,
+    Mismatch as Mismatch,
+    Spectrum as Spectrum,
+)
+from mercer.kernels.string_subsequences import Subsequence as Subsequence
+from mercer.kernels.strings import BagOfWords as BagOfWords
+from mercer.kernels.trees import SubsetTree as SubsetTree, Subtree as Subtree
 from mercer.kernels.wrappers import FunctionKernel as FunctionKernel, Precomputed as Precomputed
 from mercer.problems.certificate import Certificate as Certificate
+from mercer.report.gather import describe as describe
+from mercer.report.record import Record as Record
+from mercer.report.view import write_report as write_report
+from mercer.study.comparison import Comparison as Comparison, compare as compare
+from mercer.study.fit import Study as Study
 from mercer.testing.check import KernelReport as KernelReport, check_kernel as check_kernel
+from mercer.tuning.search import GridSearchCV as GridSearchCV
+from mercer.tuning.tune import tune as tune
 
 __version__: str

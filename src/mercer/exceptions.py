@@ -11,6 +11,20 @@ class InvalidParameter(MercerError, ValueError):
     """A parameter of a kernel or a machine has a value that it cannot have."""
 
 
+class InvalidExpression(InvalidParameter):
+    """A kernel written as text cannot be read; the message points at the character.
+
+    Attributes
+    ----------
+    position : int
+        The character at which reading stopped, counted from 0.
+    """
+
+    def __init__(self, message: str, position: int = 0) -> None:
+        super().__init__(message)
+        self.position = position
+
+
 class InvalidInput(MercerError, ValueError):
     """The data cannot be used as they are."""
 
@@ -35,6 +49,10 @@ class NotEnoughMemory(MercerError, MemoryError):
     """The job would need more memory than the machine has; nothing was allocated."""
 
 
+class MissingDependency(MercerError, ImportError):
+    """A library is needed that is not installed; the message says how to get it."""
+
+
 class NotPositiveDefinite(MercerError, ValueError):
     """A matrix or a kernel is not positive semi-definite where it must be."""
 
@@ -55,6 +73,14 @@ class NotSeparable(MercerError, ValueError):
     def __init__(self, message: str, rows: Any, weights: Any, distance: float) -> None:
         super().__init__(message)
         self.rows, self.weights, self.distance = rows, weights, distance
+
+
+class InvalidModelFile(MercerError, ValueError):
+    """A file is not a model file, was damaged, or holds what no model can hold."""
+
+
+class CannotSave(MercerError, TypeError):
+    """A model has a part that a file of plain data cannot hold, such as a function."""
 
 
 class IndefiniteKernelWarning(UserWarning):

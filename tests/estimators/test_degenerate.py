@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM, certify
 from mercer.exceptions import IndefiniteKernelWarning, MercerError, NotSeparable, NumericalOverflow
 
-SECONDS = 0.5
-"""The limit that machines are given; what they need beyond it is what they do not listen to."""
+SECONDS = 20.0
+"""Of the processor; more than any of these takes, by far, and none is given a limit of its own."""
 
 
 def rows(n=60, d=3):
@@ -65,9 +65,9 @@ CHOICES = (
 )
 
 
-def finishes(model, X, y, seconds=5.0):
+def finishes(model, X, y):
     """Fit; return the model, or None where it refused with a clear error."""
-    began, message = time.perf_counter(), ""
+    began, message = time.process_time(), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
@@ -75,7 +75,7 @@ def finishes(model, X, y, seconds=5.0):
             model.fit(X, y)
         except (MercerError, ValueError) as error:
             model, message = None, str(error)
-    assert time.perf_counter() - began < seconds
+    assert time.process_time() - began < SECONDS
     assert model is not None or len(message) > 20
     return model
 
@@ -84,7 +84,7 @@ def finishes(model, X, y, seconds=5.0):
 @pytest.mark.parametrize("name", SETS)
 def test_classifiers_end(name, choice):
     X, y = SETS[name]
-    model = finishes(SVC(**choice, time_limit=SECONDS), X, y)
+    model = finishes(SVC(**choice), X, y)
     if model is None:
         overflow = name == "far from the origin" and choice.get("kernel") == "poly"
         assert overflow or choice.get("C") == np.inf
@@ -120,7 +120,6 @@ OTHERS = (
 @pytest.mark.parametrize("name", SETS)
 def test_other_machines_end(name, machine):
     X, y = SETS[name]
-    machine.set_params(time_limit=SECONDS)
     target = X[:, 0] / max(1.0, np.abs(X[:, 0]).max()) + y if isinstance(machine, SVR) else y
     model = finishes(machine, X, target)
     if model is None:

@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import svm
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from mercer import RBF, SVR, FunctionKernel, NuSVR, OneClassSVM, certify
-from mercer.exceptions import IndefiniteKernelWarning, NotPositiveDefinite
+from mercer import RBF, SVC, SVR, FunctionKernel, NuSVR, OneClassSVM, certify
+from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 from tests.estimators.cases import ODD, odd, regression, two_classes
 
 
@@ -258,3 +258,51 @@ def test_one_hard_tube():
     large = SVR(C=1e6, epsilon=0.5, gamma=1.0, tol=1e-6).fit(X, y)
     assert_allclose(model.predict(X), large.predict(X), atol=1e-4)
     assert model.certificate_.relative_gap < 1e-4
+
+
+CHANGES = {
+    SVR: ({"C": 1.2}, {"C": 0.5}, {"epsilon": 0.05}, {"epsilon": 0.2, "C": 2.0}),
+    NuSVR: ({"C": 1.2}, {"nu": 0.45}, {"nu": 0.6, "C": 0.7}),
+    OneClassSVM: ({"nu": 0.45}, {"nu": 0.6}),
+}
+
+
+@pytest.mark.parametrize("machine", CHANGES)
+def test_a_start_is_taken_up(machine):
+    X, y = regression(400)
+    first = machine(tol=1e-5).fit(X, y)
+    assert first.n_iter_ > 50
+    again = machine(tol=1e-5).fit(X, y, start=first)
+    assert again.n_iter_ <= first.n_iter_ // 50
+    assert_allclose(again.certificate_.dual, first.certificate_.dual, rtol=1e-6)
+    for change in CHANGES[machine]:
+        cold = machine(tol=1e-5, **change).fit(X, y)
+        warm = machine(tol=1e-5, **change).fit(X, y, start=first)
+        assert abs(warm.certificate_.dual - cold.certificate_.dual) <= max(
+            warm.certificate_.gap, cold.certificate_.gap
+        )
+        assert warm.certificate_.dual_feasibility < 1e-10
+        if change == {"C": 1.2}:
+            assert warm.n_iter_ < cold.n_iter_
+
+
+def test_a_start_without_a_bound():
+    X, y = regression(60)
+    machine = SVR(RBF(1.0), C=np.inf, epsilon=0.5, tol=1e-4)
+    first = clone(machine).fit(X, y)
+    assert first.certificate_.primal_feasibility < 1e-3
+    again = clone(machine).fit(X, y, start=first)
+    assert again.n_iter_ <= first.n_iter_ // 50
+    assert_allclose(again.predict(X), first.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("machine", CHANGES)
+def test_a_start_of_another_machine_is_refused(machine):
+    X, y = regression(60)
+    strangers = [other().fit(X, y) for other in CHANGES if other is not machine]
+    strangers += [SVC().fit(X, y > 0), machine().fit(X[:50], y[:50])]
+    for stranger in strangers:
+        with pytest.raises(InvalidInput, match="the same kind, fitted on the same rows"):
+            machine().fit(X, y, start=stranger)
+    with pytest.raises(NotFittedError):
+        machine().fit(X, y, start=machine())

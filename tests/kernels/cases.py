@@ -7,6 +7,7 @@ from mercer import (
     Constant,
     Cosine,
     GaussianBasis,
+    Graph,
     Laplacian,
     Linear,
     Matern,
@@ -20,9 +21,11 @@ from mercer import (
 )
 from mercer.kernels.registry import ROWS
 
-EXAMPLES = [(row.domain, kernel) for row in ROWS for kernel in row.examples]
-IDS = [f"{row.name}-{i}" for row in ROWS for i in range(len(row.examples))]
-KERNELS = [kernel for _, kernel in EXAMPLES]
+# What takes rows of numbers, in arrays and frames of any kind; strings have tests of their own.
+TABULAR = [row for row in ROWS if row.domain in ("vectors", "histograms", "categories")]
+EXAMPLES = [(row.domain, kernel) for row in TABULAR for kernel in row.examples]
+IDS = [f"{row.name}-{i}" for row in TABULAR for i in range(len(row.examples))]
+KERNELS = [kernel for row in ROWS for kernel in row.examples]
 
 # Radial kernels with every way to write a width, for X of three columns.
 RADIAL = [
@@ -71,8 +74,21 @@ COMPOSITES = [
 
 
 def data(domain, rows, seed=0, dtype=np.float64):
-    """Return a read-only table of three columns that suits a domain, with two equal rows."""
+    """Return data that suit a domain: a list of strings, or else a read-only table.
+
+    The table has three columns and two equal rows.
+    """
     random = np.random.default_rng(seed)
+    if domain == "graphs":
+        return graphs(rows, random)
+    if domain == "trees":
+        return trees(rows, random)
+    if domain == "series":
+        made = [random.normal(size=(2, int(random.integers(1, 9)))) for _ in range(rows)]
+        made[rows // 2] = made[0]
+        return made
+    if domain == "strings":
+        return random.choice(["a cat", "a cart, a cat", "", "Bar"], size=rows).tolist()
     if domain == "categories":
         table = random.integers(0, 3, size=(rows, 3)).astype(dtype)
     elif domain == "histograms":
@@ -83,6 +99,34 @@ def data(domain, rows, seed=0, dtype=np.float64):
     table[rows // 2] = table[0]
     table.flags.writeable = False
     return table
+
+
+def graphs(rows, random):
+    """Return small graphs, with and without labels and directions, two of them equal."""
+    made = []
+    for _ in range(rows):
+        n = int(random.integers(0, 6))
+        ends = random.integers(0, n, size=(n, 2)) if n else []
+        edges = sorted({(min(e), max(e)) for e in np.asarray(ends).tolist()})
+        labels = random.choice(["C", "N"], size=n) if random.random() < 0.7 else None
+        bonds = random.integers(1, 3, size=len(edges)) if random.random() < 0.5 else None
+        weights = random.choice([0.5, 1.0], size=len(edges))
+        made.append(Graph(edges, labels, bonds, weights, n, bool(random.random() < 0.3)))
+    made[rows // 2] = made[0]
+    return made
+
+
+def trees(rows, random, depth=3):
+    """Return small trees as nested tuples, two of them equal, some of one node."""
+
+    def grow(depth):
+        children = [grow(depth - 1) for _ in range(random.integers(0, 4) if depth else 0)]
+        label = str(random.choice(["a", "b"]))
+        return (label, *children) if children else label
+
+    made = [grow(depth) for _ in range(rows)]
+    made[rows // 2] = made[0]
+    return made
 
 
 def parts(kernel):

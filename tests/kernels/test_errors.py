@@ -45,7 +45,9 @@ from mercer.kernels.registry import ROWS
 from mercer.kernels.wrappers import Normalized, On
 
 VECTOR_KERNELS = [
-    row.examples[0] for row in ROWS if row.domain != "categories" and row.examples[0].encoders()
+    row.examples[0]
+    for row in ROWS
+    if row.domain in ("vectors", "histograms") and row.examples[0].encoders()
 ]
 VECTOR_IDS = [type(kernel).__name__ for kernel in VECTOR_KERNELS]
 every_vector_kernel = pytest.mark.parametrize("kernel", VECTOR_KERNELS, ids=VECTOR_IDS)
@@ -270,8 +272,8 @@ def test_impossible_bandwidths(kind, name, value):
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_unknown_heuristics_and_bad_length_scales(kind):
     name = kind.__name__
-    with raises(InvalidParameter, f"{name}: gamma='auto'", "number > 0, 'scale' or 'median'"):
-        kind(gamma="auto")
+    with raises(InvalidParameter, f"{name}: gamma='wide'", "'scale', 'median' or 'auto'"):
+        kind(gamma="wide")
     with raises(InvalidParameter, f"{name}: length_scale[1]=", "number > 0"):
         kind(length_scale=[1.0, -2.0])
     with raises(InvalidParameter, f"{name}: length_scale[0]="):

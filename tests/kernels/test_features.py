@@ -23,7 +23,7 @@ from mercer import (
     RandomFourierFeatures,
     RationalQuadratic,
 )
-from mercer.exceptions import InvalidInput, InvalidParameter, NoFeatureMap
+from mercer.exceptions import InvalidInput, InvalidParameter, NoFeatureMap, NotEnoughMemory
 from mercer.testing.strategies import frames, tables
 from tests.kernels.cases import COMPOSITES, EXAMPLES, close, data
 
@@ -54,6 +54,8 @@ def test_examples(domain, kernel, make):
     close(phi @ psi.T, settled(X, Z))
     close(kernel.features(Z) @ kernel.features(Z).T, kernel(Z))
     assert phi.shape == (8, len(phi.keys))
+    settled = kernel.resolve(kernel.encode(X))
+    assert settled.feature_width(kernel.encode(X)) == settled.features(X).values.size / 8
 
 
 @pytest.mark.parametrize("kernel", COMPOSITE, ids=repr)
@@ -64,6 +66,8 @@ def test_composites(kernel, make):
     assert kernel.has_features
     phi, psi = kernel.features(X), kernel.features(Z)
     close(phi @ phi.T, kernel(X))
+    if make is np.asarray:  # of sparse rows only a few are looked at
+        assert kernel.feature_width(kernel.encode(X)) >= phi.values.size / len(phi)
     close(phi @ psi.T, kernel(X, Z))
     close(psi @ phi.T, kernel(Z, X))
     close(phi.take(np.array([3, 1])) @ psi.T, kernel(X, Z)[[3, 1]])
@@ -215,3 +219,9 @@ def test_no_spectrum(kernel):
 def test_random_features_check_the_number_of_length_scales(X):
     with pytest.raises(InvalidInput, match="2 length scales for 3 columns"):
         RandomFourierFeatures(RBF(length_scale=[1.0, 2.0]), 10)(X)
+
+
+def test_features_that_do_not_fit_say_so_before_they_are_made():
+    kernel = RandomFourierFeatures(RBF(1.0), components=10**12)
+    with pytest.raises(NotEnoughMemory, match="Use fewer components"):
+        kernel(np.ones((3, 2)))

@@ -21,6 +21,7 @@ from mercer import (
 from mercer.exceptions import InvalidInput, InvalidParameter, MercerError
 from mercer.kernels.registry import ROWS
 from mercer.testing.check import definiteness_is_honest
+from tests.kernels.cases import graphs, trees
 
 matplotlib.use("Agg")
 
@@ -277,6 +278,10 @@ def test_every_kernel_of_the_registry_is_honest(kernel):
         "vectors": random.normal(size=(25, 3)),
         "histograms": random.random((25, 3)),
         "categories": random.choice(["a", "b", "c"], size=(25, 3)),
+        "strings": random.choice(["a cat", "a cart", "", "a bar, a cat"], size=25),
+        "graphs": graphs(25, random),
+        "series": [random.normal(size=int(random.integers(1, 20))) for _ in range(25)],
+        "trees": trees(25, random),
     }[row.domain]
     report = check_kernel(kernel, X)
     assert report.is_symmetric

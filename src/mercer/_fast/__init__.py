@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer._fast import (
+        active_set as active_set,
+        alignment as alignment,
         box_qp as box_qp,
         coordinate as coordinate,
+        kmers as kmers,
         multiclass as multiclass,
         pairwise as pairwise,
+        path as path,
         piecewise as piecewise,
+        refinement as refinement,
+        shortest_paths as shortest_paths,
         smo as smo,
+        sparse_rows as sparse_rows,
+        subsequences as subsequences,
+        walks as walks,
     )
 
 

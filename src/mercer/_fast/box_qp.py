@@ -39,15 +39,26 @@ def ends(
 
 @jit
 def judge(
-    p: Array, f: Array, row: IntArray, lo: Array, hi: Array, beta: Array, group: Any, biases: Array
+    p: Array,
+    f: Array,
+    row: IntArray,
+    lo: Array,
+    hi: Array,
+    beta: Array,
+    group: Any,
+    biases: Array,
+    sums: Array,
 ) -> tuple[float, float, float, float, float, float]:
     """Return Σ (hi r⁺ − lo r⁻), the faults, pᵀβ, βᵀf and the largest product of room and residual.
 
     r = p − f − b. Where a bound is infinite the constraint is hard: a residual there is no price
-    but a fault of the primal problem. The other fault is how far β lies outside of its box.
+    but a fault of the primal problem. The other fault is how far β lies outside of its box and
+    the sums of its groups are off.
     """
     price, fault, outside, linear, quadratic, products = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    drift = -sums
     for t in range(p.size):
+        drift[group[t]] += beta[t]
         value = f[row[t]]
         r = p[t] - value - biases[group[t]]
         linear += p[t] * beta[t]
@@ -59,4 +70,6 @@ def judge(
         else:
             price += bound * r
             products = max(products, (bound - beta[t]) * r)
+    for g in range(drift.size):
+        outside = max(outside, abs(drift[g]))
     return price, fault, outside, linear, quadratic, products

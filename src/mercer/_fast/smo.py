@@ -116,8 +116,20 @@ def _move_precise(
 
 
 @jit
+def _fetch(row: Array, store: Array, start: Any, offset: Any) -> None:
+    """Fill one row of a block; unsigned indices spare the check for negative ones."""
+    for t in range(row.size):
+        row[t] = store[start + offset[t]]
+
+
+@jit
 def solve_block(
     K: Array,
+    there: Any,
+    store: Array,
+    start: Any,
+    offset: Any,
+    diag: Array,
     inverse: Array,
     F: Array,
     beta: Array,
@@ -131,8 +143,9 @@ def solve_block(
 ) -> tuple[int, bool]:
     """Solve a dense block by SMO with second-order pairs; changes ``beta`` and ``F`` in place.
 
-    K is (m, m), float32, or float64 if ``precise``; ``inverse`` (m, m) float32 is scratch. Returns
-    the number of steps and whether negative curvature was met.
+    K is (m, m), float32, or float64 if ``precise``. Where a row is not ``there``, K[i, t] is
+    store[start[i] + offset[t]] (uint64) and fetched when the row is first needed. ``inverse``
+    (m, m) float32 is scratch. Returns the number of steps and whether negative curvature was met.
     """
     m = beta.size
     mask = np.int32(1)
@@ -159,9 +172,6 @@ def solve_block(
                     up[g, t] = np.float32(F[t])
                 if beta[t] > lo[t]:
                     down[g, t] = np.float32(F[t])
-    diag = np.empty(m, K.dtype)
-    for t in range(m):
-        diag[t] = K[t, t]
     known = np.zeros(m, np.bool_)  # rows of inverse filled so far
     limit = np.float32(tol)
     nonconvex = False
@@ -180,6 +190,9 @@ def solve_block(
             if groups == 2:
                 i = _top(up[g], mask)
         top = up[g, i]
+        if not there[i]:
+            _fetch(K[i], store, start[i], offset)
+            there[i] = True
         if not known[i]:
             _inverse_curvature(K[i], diag, diag[i], inverse[i])
             known[i] = True
@@ -190,6 +203,9 @@ def solve_block(
             break
         if precise:
             slope = F[i] - F[j]
+        if not there[j]:
+            _fetch(K[j], store, start[j], offset)
+            there[j] = True
         curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(K[i, j])
         if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
             nonconvex = True
@@ -426,13 +442,29 @@ def solve_subset(
     """
     m = idx.size
     block = scratch[0, : m * m].reshape(m, m)
-    for a in range(m):
-        row = K[idx[a]]
-        for b in range(m):
-            block[a, b] = row[idx[b]]
-    _values(K, idx, beta, f)
     inverse = scratch[1, : m * m].reshape(m, m)
-    result = solve_block(block, inverse, p - f, beta, lo, hi, group, groups, False, tol, max_iter)
+    diag = np.empty(m, np.float32)
+    for a in range(m):
+        diag[a] = K[idx[a], idx[a]]
+    _values(K, idx, beta, f)
+    result = solve_block(
+        block,
+        np.zeros(m, np.bool_),
+        K.reshape(K.size),
+        (idx * K.shape[1]).astype(np.uint64),
+        idx.astype(np.uint64),
+        diag,
+        inverse,
+        p - f,
+        beta,
+        lo,
+        hi,
+        group,
+        groups,
+        False,
+        tol,
+        max_iter,
+    )
     _values(K, idx, beta, f)
     return result
 

@@ -76,11 +76,11 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
         beta, f = coefficients[rows, j], F[rows, j]
         bias = float(model.intercept_[j])
         if kind == "SVC":
-            problem = qp.classifier(signs, model.C * C[rows])
+            problem = qp.classifier(signs, _chosen(model, "C") * C[rows])
             parts.append(problem.certify(beta, f, np.array([bias])))
             continue
         # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
-        problem = qp.nu_classifier(signs, C[rows], model.nu)
+        problem = qp.nu_classifier(signs, C[rows], _chosen(model, "nu"))
         total = float(np.abs(beta[signs > 0]).sum())
         rho = float(problem.sums[0]) / total if total > 0 else 1.0
         ends = rho * np.array([bias - 1, bias + 1])
@@ -92,7 +92,9 @@ def _judge_joint(model: Any, K: Gram, codes: IntArray, C: Array) -> Certificate:
     rows = np.flatnonzero(C > 0)
     alpha = np.zeros((len(codes), len(model.classes_)))
     alpha[model.support_] = _dense(model.dual_coef_).T
-    problem = JOINT[model.multi_class](codes[rows], model.C * C[rows], len(model.classes_))
+    problem = JOINT[model.multi_class](
+        codes[rows], _chosen(model, "C") * C[rows], len(model.classes_)
+    )
     return problem.certify(alpha[rows], (K @ alpha)[rows])
 
 
@@ -104,18 +106,18 @@ def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> C
     beta = coefficients[rows]
     bias = float(np.ravel(model.intercept_)[0])
     if kind == "OneClassSVM":
-        return qp.one_class(weights[rows], model.nu).certify(beta, f, np.array([bias]))
+        return qp.one_class(weights[rows], _chosen(model, "nu")).certify(beta, f, np.array([bias]))
     targets = np.asarray(y, dtype=float).ravel()
     if len(targets) != len(weights):
         raise InvalidInput(
             f"certify: y has to hold the {len(weights)} targets that the model was fitted on."
         )
     targets = targets[rows]
-    C = model.C * weights[rows]
+    C = _chosen(model, "C") * weights[rows]
     if kind == "SVR":
         problem = qp.regressor(targets, C, model.epsilon)
         return problem.certify(_split(beta, problem), f, np.array([bias]))
-    problem = qp.nu_regressor(targets, C, model.nu)
+    problem = qp.nu_regressor(targets, C, _chosen(model, "nu"))
     halves = _split(beta, problem)
     return problem.certify(halves, f, problem.biases(halves, f))
 
@@ -210,3 +212,8 @@ def _kind(model: Any) -> str:
 
 def _dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64)
+
+
+def _chosen(model: Any, name: str) -> Any:
+    """Return a parameter, or the value that the model found for it by itself."""
+    return getattr(model, f"{name}_", getattr(model, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
@@ -16,13 +17,13 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, IntArray
+from mercer.estimators.auto import fit_tuned, is_tuned
 from mercer.estimators.binary import BinaryMachine
 from mercer.estimators.calibration import cross_fitted_scores, fit_slope, probabilities
 from mercer.estimators.choice import check_definite
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.support import SupportVectorMachine
 from mercer.exceptions import InvalidInput
-from mercer.kernels.definite import Definite
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
 from mercer.solvers.solution import Solution
@@ -47,11 +48,6 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
 
-    @property
-    def _needs(self) -> Definite:
-        """What the problem needs of a kernel: Σ yᵢαᵢ = 0 makes conditional definiteness enough."""
-        return Definite.CONDITIONAL
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, start: Any = None) -> Self:
         """Fit the machine.
@@ -68,6 +64,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             A machine of the same kind, fitted on the same rows: the solver starts at its answer.
         """
         self._check_parameters()
+        if is_tuned(self):
+            fit_tuned(self, X, y, sample_weight)
+            return self
         X = self._read_training(X, y)
         codes = self._read_classes(y)
         weights = self._weights(sample_weight, len(codes))
@@ -101,6 +100,13 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if self.break_ties or self.multi_class != "ovo":
             return self.classes_[np.argmax(self._scores(X), axis=1)]
         return self.classes_[_vote(self._functions(self._read_new(X)), count)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of objects whose class is right, weighted if asked."""
+        if self._told is None:
+            return float(super().score(X, y, sample_weight))
+        # Told by a search that has read y already.
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
     def _gives_probabilities(self) -> bool:
         """Whether probabilities were asked for; the error is the one hasattr wants."""
@@ -202,6 +208,33 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         raise NotImplementedError
 
+    @property
+    def _shares_matrix(self) -> bool:
+        return super()._shares_matrix and not self._gives_probabilities()
+
+    def _pose(
+        self, y: Any, sample_weight: Any, count: int, like: Any = None
+    ) -> list[tuple[IntArray, BoxQP]]:
+        if like is not None and like.class_weight is self.class_weight is None:
+            self.classes_, self.class_weight_ = like.classes_, like.class_weight_
+            C, plan = like._posed
+        else:
+            codes = self._read_classes(y)
+            C = self._weights(sample_weight, count) * self.class_weight_[codes]
+            plan = self._plan(codes, C)
+        self._posed = C, plan
+        return [(rows, self._problem(signs, C[rows])) for rows, signs, _ in plan]
+
+    def _compose(
+        self, problems: Sequence[tuple[IntArray, BoxQP]], answers: Sequence[Any], count: int
+    ) -> tuple[Array, Array]:
+        columns, intercept = np.zeros((count, len(problems))), np.empty(len(problems))
+        for j, ((rows, problem), answer) in enumerate(zip(problems, answers, strict=True)):
+            biases = problem.biases(answer.beta, answer.f)
+            intercept[j], factor = self._hyperplane(problem, answer, biases)
+            columns[rows, j] = answer.beta * factor
+        return columns, intercept
+
     def _solve_plan(
         self, problems: list[tuple[IntArray, BoxQP]], start: list[Array] | None
     ) -> list[Solution]:
@@ -219,8 +252,10 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class"
             )
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=labels
+        self.class_weight_ = (
+            np.ones(len(self.classes_))
+            if self.class_weight is None
+            else compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         )
         return np.asarray(codes, dtype=np.intp)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +36,7 @@ class KernelMachine(BaseEstimator):
     gamma: Any
     degree: float
     coef0: float
+    strict: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,13 +77,7 @@ class KernelMachine(BaseEstimator):
     def _bind(self, X: Any) -> tuple[Kernel, Points]:
         """Return the kernel, settled on the training data, and the training data as points."""
         if self._mode == "kernel":
-            kernel = self.kernel
-            if isinstance(kernel, str):
-                kernel = kernel_named(kernel, self.gamma, self.degree, self.coef0, X.shape[1])
-            if self._takes_vectors():
-                _check_size(X)
-                X = _compact(X)
-            points = kernel.encode(X)
+            kernel, points = self._encode(X)
             settled = kernel.resolve(points)
             self._gamma = getattr(settled, "gamma", 0.0)
             return settled, points
@@ -98,8 +94,43 @@ class KernelMachine(BaseEstimator):
         kernel = Precomputed(matrix)
         return kernel, kernel.encode(np.arange(len(matrix)))
 
+    def _encode(self, X: Any) -> tuple[Kernel, Points]:
+        """Return the kernel, not yet settled on any data, and the read data as points."""
+        kernel = self.kernel
+        if isinstance(kernel, str):
+            kernel = kernel_named(kernel, self.gamma, self.degree, self.coef0, X.shape[1])
+        if self._takes_vectors():
+            _check_size(X)
+            X = _compact(X)
+        return kernel, kernel.encode(X)
+
+    _told: Array | None = None
+
+    def _untold(self) -> Self:
+        """Return a copy to work on."""
+        return copy(self)
+
+    def _kernel_parameters(self) -> tuple[Any, ...]:
+        """Return what the kernel depends on; machines that agree here share a matrix."""
+        if self._mode != "kernel":
+            return (self._mode, id(self.kernel))
+        named = isinstance(self.kernel, str)
+        parameters = (self.gamma, self.degree, self.coef0) if named else ()
+        return (self.kernel, *parameters, self.strict)
+
+    def _telling(self, values: Array) -> Self:
+        """Return a copy that gives these values of its functions, whatever data it is shown.
+
+        A search computes them from a matrix that many fits share; scorers ask the copy.
+        """
+        twin = copy(self)
+        twin._told = values
+        return twin
+
     def _read_new(self, X: Any) -> Any:
         """Check new data against the training data and return them in the form needed."""
+        if self._told is not None:
+            return X
         check_is_fitted(self)
         if self._takes_vectors():
             X = validate_data(self, X, reset=False, **_VECTORS)

@@ -21,6 +21,7 @@ from mercer.estimators.choice import caller_level, check_name
 from mercer.estimators.machine import KernelMachine, take_objects
 from mercer.estimators.progress import CallbackSupportMixin, Monitor
 from mercer.exceptions import InvalidParameter, NumericalOverflow
+from mercer.kernels.definite import Definite
 from mercer.kernels.dot import Linear
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
@@ -56,6 +57,37 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
     _monitor: Monitor | None = None
 
+    @property
+    def _shares_matrix(self) -> bool:
+        """Whether a search may solve this machine's problems on a matrix that many fits share."""
+        return self.max_iter < 0 and self.time_limit is None and self._mode != "function"
+
+    @property
+    def _needs(self) -> Definite:
+        """What the problem needs of a kernel: a fixed sum makes conditional definiteness enough."""
+        return Definite.CONDITIONAL
+
+    def _path_position(self) -> tuple[Any, ...]:
+        """Return where this machine stands on a path of machines with the same kernel."""
+        names = [n for n in ("epsilon", "nu", "C") if hasattr(self, n)]
+        return tuple(getattr(self, name) for name in names)
+
+    def _pose(
+        self, y: Any, sample_weight: Any, count: int, like: Any = None
+    ) -> list[tuple[IntArray, BoxQP]]:
+        """Return the problems of a fit to ``count`` rows, each with the rows it is about.
+
+        ``like`` is a machine of the same class that has posed its own for the same rows, so that
+        what they share need not be read again.
+        """
+        raise NotImplementedError
+
+    def _compose(
+        self, problems: Sequence[tuple[IntArray, BoxQP]], answers: Sequence[Any], count: int
+    ) -> tuple[Array, Array]:
+        """Turn the answers to the problems into coefficients (rows × functions) and biases."""
+        raise NotImplementedError
+
     def _settings(self, tol: float | None = None) -> Settings:
         return Settings(
             tol=self.tol if tol is None else tol,
@@ -87,12 +119,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         tol: float | None = None,
         ends: float = math.inf,
     ) -> list[Solution]:
-        largest = float(np.abs(self.kernel_.diag(self._points)).max())
-        if largest > _LARGEST_VALUE:
-            raise NumericalOverflow(
-                f"{type(self).__name__}: the kernel {self.kernel_} has values as large as "
-                f"{largest:.2g}, too large for the solver's float32 steps. Scale the data."
-            )
+        if not self.kernel_.bounded:
+            self._refuse_large_values()
         settings = self._settings(tol)
         if ends < math.inf:
             settings = replace(settings, time_limit=max(ends - time.perf_counter(), 1e-3))
@@ -100,6 +128,14 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._num_iter = np.array([solution.iterations for solution in solutions], dtype=np.int32)
         return solutions
+
+    def _refuse_large_values(self) -> None:
+        largest = float(np.abs(self.kernel_.diag(self._points)).max())
+        if largest > _LARGEST_VALUE:
+            raise NumericalOverflow(
+                f"{type(self).__name__}: the kernel {self.kernel_} has values as large as "
+                f"{largest:.2g}, too large for the solver's float32 steps. Scale the data."
+            )
 
     def _certify(self, problem: BoxQP, solution: Solution, biases: Array) -> Certificate:
         return problem.certify(
@@ -170,6 +206,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
     def _functions(self, X: Any) -> Array:
         """Return f_j(x) + b_j for read data, one column for each function."""
+        if self._told is not None:
+            return self._told
         coefficients = self._coefficients()
         if not len(self.support_):
             return np.tile(self._intercept_, (_count(X), 1))
@@ -200,7 +238,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         return self._n_support
 
     def _check_untouched(self) -> None:
-        if self._mode != "matrix" and int(np.sum(self._n_support)) != len(self.support_):
+        if (
+            self._told is None
+            and self._mode != "matrix"
+            and int(np.sum(self._n_support)) != len(self.support_)
+        ):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
 
 

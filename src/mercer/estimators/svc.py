@@ -39,8 +39,10 @@ class SVC(Classifier):
     kernel : Kernel, str or callable
         A kernel, the name of one (``gamma``, ``degree`` and ``coef0`` are its parameters),
         ``"precomputed"``, or a function of two batches that returns their matrix.
-    C : float
-        The price of slack; ``inf`` is the hard margin.
+    C : float or "auto"
+        The price of slack; ``inf`` is the hard margin. ``"auto"`` finds it by cross-validation, as
+        ``"auto"`` inside a kernel does for its width: ``SVC(C="auto", kernel=RBF("auto"))``. The
+        values found are in ``C_`` and ``kernel_``, all scores in ``search_``.
     multi_class : {"ovo", "ovr", "weston-watkins", "crammer-singer"}
         One machine for each pair of classes, or for each class against the rest; or one joint
         problem of all classes, without bias, which needs a positive definite kernel.
@@ -62,7 +64,7 @@ class SVC(Classifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Classifier._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
+        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovo", "ovr", *JOINT})],
     }
 
@@ -70,7 +72,7 @@ class SVC(Classifier):
         self,
         kernel: Any = "rbf",
         *,
-        C: float = 1.0,
+        C: Any = 1.0,
         degree: float = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,
@@ -156,8 +158,12 @@ class SVC(Classifier):
         self._warn([solution], [self._certificate])
 
     @property
+    def _shares_matrix(self) -> bool:
+        return super()._shares_matrix and not self._hard and self.multi_class not in JOINT
+
+    @property
     def _hard(self) -> bool:
-        return math.isinf(self.C)
+        return bool(math.inf == self.C)
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         return qp.hulls(signs) if self._hard else qp.classifier(signs, self.C * C)
@@ -239,14 +245,14 @@ class NuSVC(Classifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Classifier._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+        "nu": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
     }
 
     def __init__(
         self,
         kernel: Any = "rbf",
         *,
-        nu: float = 0.5,
+        nu: Any = 0.5,
         degree: float = 3,
         gamma: Any = "scale",
         coef0: float = 0.0,

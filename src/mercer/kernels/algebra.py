@@ -111,6 +111,9 @@ class _Wrapper(_Node):
     children = ("kernel",)
     kernel: Kernel
 
+    def feature_width(self, points: Points) -> float:
+        return self.kernel.feature_width(points)
+
 
 class Sum(_Node):
     """Sum of two kernels.
@@ -136,6 +139,9 @@ class Sum(_Node):
 
     def feature_map(self, points: Points) -> Features:
         return Features.concatenate(self.left.feature_map(points), self.right.feature_map(points))
+
+    def feature_width(self, points: Points) -> float:
+        return self.left.feature_width(points) + self.right.feature_width(points)
 
     def __repr__(self) -> str:
         return f"{self.left!r} + {_bracket(self.right, Sum)}"
@@ -170,6 +176,9 @@ class Product(_Node):
 
     def feature_map(self, points: Points) -> Features:
         return Features.outer(self.left.feature_map(points), self.right.feature_map(points))
+
+    def feature_width(self, points: Points) -> float:
+        return self.left.feature_width(points) * self.right.feature_width(points)
 
     def __repr__(self) -> str:
         return f"{_bracket(self.left, Sum)} * {_bracket(self.right, Sum, Product, Scaled)}"
@@ -269,6 +278,9 @@ class Power(_Wrapper):
         for _ in range(int(self.exponent) - 1):
             result = Features.outer(result, once)
         return result
+
+    def feature_width(self, points: Points) -> float:
+        return float(self.kernel.feature_width(points) ** self.exponent)
 
     def __repr__(self) -> str:
         return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)} ** {_number(self.exponent)}"
@@ -370,6 +382,10 @@ class PowerSeries(_Wrapper):
         for part in parts[1:]:
             result = Features.concatenate(result, part)
         return result
+
+    def feature_width(self, points: Points) -> float:
+        once = self.kernel.feature_width(points)
+        return sum(once**i for i in range(len(self.coefficients)))
 
     def _checked(self, values: Values) -> Array:
         if self.radius != math.inf:

@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 
-HEURISTICS = ("scale", "median")
+HEURISTICS = ("scale", "median", "auto")
 _MEDIAN_SAMPLE = 1000
 
 
@@ -25,6 +25,7 @@ class Bandwidth(Kernel):
 
     ``"scale"`` takes γ = 1/(d·Var X) for p = 2 and ℓ = d·√(Var X) for p = 1 (d columns),
     ``"median"`` takes ℓ as the median distance of the training points; ``resolve`` settles both.
+    ``"auto"`` asks the machine to tune the width; where nobody tunes it means ``"scale"``.
     """
 
     power = 2
@@ -43,8 +44,8 @@ class Bandwidth(Kernel):
             if isinstance(value, str):
                 if value not in HEURISTICS:
                     raise InvalidParameter(
-                        f"{type(self).__name__}: {name}={value!r} has to be a number > 0, 'scale' "
-                        "or 'median'."
+                        f"{type(self).__name__}: {name}={value!r} has to be a number > 0, "
+                        "'scale', 'median' or 'auto'."
                     )
             elif name == "length_scale" and not isinstance(value, numbers.Real):
                 self._check_scales(value)
@@ -57,7 +58,7 @@ class Bandwidth(Kernel):
         if not isinstance(value, str):
             return self
         vectors = cast(Vectors, points[self.encoder])
-        length = self._scale(vectors) if value == "scale" else self._median(vectors)
+        length = self._median(vectors) if value == "median" else self._scale(vectors)
         name = name or "gamma"
         return self.replace(**{name: length if name != "gamma" else self._gamma(length)})
 

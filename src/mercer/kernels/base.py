@@ -139,6 +139,11 @@ class Kernel(Parametrised):
         """Return φ of encoded points; see ``features``."""
         raise NotImplementedError
 
+    def feature_width(self, points: Points) -> float:
+        """Return about how many numbers a row of the feature map holds; zeros do not count."""
+        few = points.take(np.linspace(0, len(points) - 1, 8).astype(np.intp))
+        return float(self.feature_map(few).values.size / len(few))
+
     def free_parameters(self) -> dict[str, float]:
         """Return the positive real parameters that can be learnt, by their (nested) names."""
         return {}

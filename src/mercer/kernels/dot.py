@@ -168,6 +168,10 @@ class Polynomial(_AffineDot):
             scaled = np.hstack([constant, scaled])
         return Features.numbered(monomials(scaled.astype(vectors.dtype), int(self.degree), True))
 
+    def feature_width(self, points: Points) -> float:
+        d = cast(Vectors, points[self.encoder]).dimension + (self.coef0 > 0)
+        return float(math.comb(d + int(self.degree) - 1, int(self.degree)))
+
 
 class Sigmoid(_AffineDot):
     """Sigmoid kernel, of neural networks; not positive semi-definite in general.

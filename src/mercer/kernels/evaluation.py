@@ -96,6 +96,7 @@ class Pairs:
         self.dtype = np.dtype(dtype or np.result_type(self.A.dtype, self.B.dtype))
         self.stored = {} if stored is None else stored
         self._sides: dict[Statistic, tuple[Side, Side]] = {}
+        self._origin: Pairs | None = None
         self._diagonals: dict[tuple[Statistic, int], Array] = {}
         self._lock = RLock()
         self.storing = Lock()
@@ -104,10 +105,17 @@ class Pairs:
         """Return both batches, prepared for a statistic once."""
         with self._lock:
             if statistic not in self._sides:
-                a, b = statistic.prepare(self.A, self.B)
+                known = self._origin
+                a, b = known.sides(statistic) if known else statistic.prepare(self.A, self.B)
                 left = self._rounded(a)
                 self._sides[statistic] = (left, left if b is a else self._rounded(b))
             return self._sides[statistic]
+
+    def astype(self, dtype: Any) -> Pairs:
+        """Return the same pairs in another precision; what is prepared here is rounded there."""
+        other = Pairs(self.A, None if self.symmetric else self.B, self.stored, dtype, self.hasty)
+        other._origin = self
+        return other
 
     def diagonal(self, statistic: Statistic, side: int) -> Array:
         """Return the statistic of each row (0) or column (1) with itself, computed once."""

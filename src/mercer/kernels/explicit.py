@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self, cast
 
 import numpy as np
 
+from mercer import _memory
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
@@ -17,6 +19,8 @@ from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.radial import RBF, Radial
 from mercer.kernels.statistics import check_dimensions, products
+
+_LARGE = 1 << 26
 
 
 class FeatureKernel(Kernel):
@@ -67,6 +71,10 @@ class Monomials(FeatureKernel):
     def phi(self, vectors: Vectors) -> Array:
         ones = np.ones((len(vectors), 1), dtype=vectors.dtype)
         return monomials(np.hstack([ones, vectors.dense()]), int(self.degree), weighted=False)
+
+    def feature_width(self, points: Points) -> float:
+        d = cast(Vectors, points[self.encoder]).dimension
+        return float(math.comb(d + int(self.degree), int(self.degree)))
 
 
 class GaussianBasis(FeatureKernel):
@@ -132,6 +140,9 @@ class RandomFourierFeatures(FeatureKernel):
     def phi(self, vectors: Vectors) -> Array:
         d = vectors.dimension
         count = int(self.components) // 2
+        size = 8 * int(self.components) * (2 * len(vectors) + d)
+        if size > _LARGE:
+            _memory.require(size, f"{self} of {len(vectors):,} rows", "Use fewer components.")
         random = np.random.default_rng(int(self.seed))
         omega = self.kernel.frequencies(random, (count, d))
         scales = self.kernel.scales

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ class Parametrised:
         """Raise :class:`InvalidParameter` where a parameter has an impossible value."""
 
     @classmethod
+    @cache
     def parameter_names(cls) -> tuple[str, ...]:
         """Return the names of the constructor's parameters, in their order."""
         found = inspect.signature(cls).parameters.values()

@@ -15,6 +15,13 @@ from mercer.kernels.categorical import Delta, Overlap
 from mercer.kernels.constant import Constant, White
 from mercer.kernels.dot import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.explicit import GaussianBasis, Monomials, RandomFourierFeatures
+from mercer.kernels.fisher import Fisher
+from mercer.kernels.graph_walks import RandomWalk
+from mercer.kernels.graphs import (
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment,
+)
 from mercer.kernels.histogram import AdditiveChi2, Chi2, Intersection
 from mercer.kernels.radial import (
     RBF,
@@ -24,8 +31,13 @@ from mercer.kernels.radial import (
     Periodic,
     RationalQuadratic,
 )
+from mercer.kernels.series import DTW, GlobalAlignment
+from mercer.kernels.string_kmers import GappyKmer, Mismatch, Spectrum
+from mercer.kernels.string_subsequences import Subsequence
+from mercer.kernels.strings import BagOfWords
+from mercer.kernels.trees import SubsetTree, Subtree
 
-Domain = Literal["vectors", "histograms", "categories"]
+Domain = Literal["vectors", "histograms", "categories", "strings", "graphs", "series", "trees"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,94 @@ ROWS = (
         RandomFourierFeatures,
         "vectors",
         (RandomFourierFeatures(RBF(0.3), 40), RandomFourierFeatures(Matern(1.5, sigma=1.0), 40)),
+    ),
+    Row(
+        "bag_of_words",
+        BagOfWords,
+        "strings",
+        (BagOfWords(), BagOfWords("frequency"), BagOfWords("binary", pattern="[a-z]")),
+        ("words",),
+    ),
+    Row(
+        "spectrum",
+        Spectrum,
+        "strings",
+        (Spectrum(2), Spectrum(3, "frequency"), Spectrum(1, "binary")),
+        ("kmers",),
+    ),
+    Row(
+        "mismatch",
+        Mismatch,
+        "strings",
+        (Mismatch(3, 1, "act"), Mismatch(2, 2, "r t", "frequency"), Mismatch(2, 0, "北")),
+    ),
+    Row("gappy", GappyKmer, "strings", (GappyKmer(2, 1), GappyKmer(1, 2, "binary"))),
+    Row(
+        "subsequence",
+        Subsequence,
+        "strings",
+        (
+            Subsequence(2, 0.5),
+            Subsequence(3, 0.7, "length", "all"),
+            Subsequence(2, 0.0, lengths=(0.5, 2.0)),
+            Subsequence(1, 1.0),
+        ),
+        ("subsequences",),
+    ),
+    Row(
+        "weisfeiler_lehman",
+        WeisfeilerLehman,
+        "graphs",
+        (WeisfeilerLehman(), WeisfeilerLehman(2, start="degrees"), WeisfeilerLehman(0)),
+        ("wl",),
+    ),
+    Row(
+        "optimal_assignment",
+        WeisfeilerLehmanOptimalAssignment,
+        "graphs",
+        (WeisfeilerLehmanOptimalAssignment(),),
+        ("wl_oa",),
+    ),
+    Row("shortest_path", ShortestPath, "graphs", (ShortestPath(), ShortestPath(weight="weight"))),
+    Row(
+        "random_walk",
+        RandomWalk,
+        "graphs",
+        (
+            RandomWalk(0.02),
+            RandomWalk(0.02, label=None, edge_label=None),
+            RandomWalk(0.5, degree_normalized=True),
+        ),
+    ),
+    Row("dtw", DTW, "series", (DTW(), DTW(2, 0.3), DTW(0.2, "scale"), DTW(0, 0.5))),
+    Row(
+        "global_alignment",
+        GlobalAlignment,
+        "series",
+        (
+            GlobalAlignment(),
+            GlobalAlignment(1.5),
+            GlobalAlignment("median", 3),
+            GlobalAlignment(0.7, 1.5),
+        ),
+        ("gak", "alignment"),
+    ),
+    Row(
+        "subtree",
+        Subtree,
+        "trees",
+        (Subtree(), Subtree(0.5, leaves=False), Subtree(0.8, ordered=False)),
+    ),
+    Row("subset_tree", SubsetTree, "trees", (SubsetTree(), SubsetTree(0.9, leaves=True))),
+    Row(
+        "fisher",
+        Fisher,
+        "vectors",
+        (
+            Fisher("mixture(reg_covar=0.1)"),
+            Fisher("mixture(n_components=2, reg_covar=0.1, random_state=0)", False),
+            Fisher("mixture(n_components=2, reg_covar=0.1, random_state=0)", "diagonal"),
+        ),
     ),
 )
 

@@ -125,6 +125,9 @@ class On(_Wrapper):
     def feature_map(self, points: Points) -> Features:
         return self.kernel.feature_map(points.within(self._key))
 
+    def feature_width(self, points: Points) -> float:
+        return self.kernel.feature_width(points.within(self._key))
+
     def __repr__(self) -> str:
         names = ", ".join(repr(column) for column in self.columns)
         return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.on({names})"

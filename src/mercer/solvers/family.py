@@ -15,8 +15,10 @@ from mercer._typing import Array, IntArray
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.problems.qp import BoxQP
+from mercer.solvers.feature_rows import FeatureRows
+from mercer.solvers.finish import solve
 from mercer.solvers.rows import DenseRows, KernelRows
-from mercer.solvers.smo import BLOCK_STEPS, Settings, solve, step_limit, violation_of
+from mercer.solvers.smo import BLOCK_STEPS, Settings, step_limit, violation_of
 from mercer.solvers.solution import Solution
 
 SMALL = 200
@@ -39,20 +41,28 @@ def solve_all(
     the rows that it needs. The time limit is for all of them together.
     """
     ends = time.perf_counter() + settings.time_limit
-    whole = KernelRows.of(kernel, points, settings.threads)
-    begin = [problem.start for _, problem in problems] if starts is None else list(starts)
-    if _shares_matrix(whole.shape[0], len(problems), settings.cache_bytes):
-        return _OnMatrix(whole, problems, settings, begin, ends).solve()
+    if _shares_matrix(len(points), problems, settings.cache_bytes):
+        small = KernelRows.of(kernel, points, settings.threads)
+        begin = [problem.start for _, problem in problems] if starts is None else list(starts)
+        return _OnMatrix(small, problems, settings, begin, ends).solve()
+    begins: list[Array | None] = [None] * len(problems) if starts is None else list(starts)
+    whole = FeatureRows.if_cheaper(
+        kernel, points, settings.cache_bytes, settings.threads
+    ) or KernelRows.of(kernel, points, settings.threads)
     solutions = []
-    for (rows, problem), start in zip(problems, begin, strict=True):
+    for (rows, problem), start in zip(problems, begins, strict=True):
         part = whole if len(rows) == whole.shape[0] else whole.take(rows)
         solutions.append(solve(problem, part, _until(ends, settings), start))
+        if solutions[-1].status == "interrupted":
+            settings = replace(settings, monitor=lambda violation: True)
     return solutions
 
 
-def _shares_matrix(n: int, problems: int, budget: int) -> bool:
-    small = n <= 1000 or (problems > 1 and n <= 5000)
-    return small and 20 * n * n <= budget
+def _shares_matrix(n: int, problems: Problems, budget: int) -> bool:
+    """Tell whether the whole matrix pays: it does sooner where several problems share it."""
+    largest = max(len(rows) for rows, _ in problems)
+    small = n <= 2000 or (len(problems) > 1 and n <= 5000 and largest <= 3500)
+    return small and 24 * n * n <= budget
 
 
 def _until(ends: float, settings: Settings) -> Settings:
@@ -92,7 +102,12 @@ class _OnMatrix:
             stopped = "interrupted"
         spent = time.perf_counter() - self.began - float(self.seconds.sum())
         shared = max(0.0, spent) / len(self.problems)
-        return [self._solution(at, stopped, shared) for at in range(len(self.problems))]
+        solutions = []
+        for at in range(len(self.problems)):
+            solutions.append(self._solution(at, stopped, shared))
+            if solutions[-1].status == "interrupted":
+                stopped = "interrupted"  # and so are all that are left
+        return solutions
 
     def _climb(self, at: int) -> None:
         """Solve one problem in one call, which ends after a while; what is harder goes on later."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from threading import local
 from typing import Any, Protocol, Self
 
@@ -13,15 +14,20 @@ from mercer._typing import Array, IntArray
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
+from mercer.solvers.interior import DenseSystem, System
 
 TILE = 1024
 """Columns in a tile of the row cache: a float32 tile of a chunk of rows stays in a core's cache."""
+FINE_TILE, FEW_COLUMNS = 512, 16_384
+"""Few columns are cut finer, so that all threads have work to the end."""
 CHUNK = 512
 """Rows computed in one go."""
 CHEAP_BYTES = 96 << 20
 """Most bytes of cached rows where values are cheap: touching new memory costs more than they do."""
 DEAR_SECONDS = 5e-7
 _STRIP = 128
+SMALL = 2000
+"""Rows up to which linear systems with the whole matrix are a matter of a second."""
 
 
 class Panel(Protocol):
@@ -40,6 +46,37 @@ class Columns(Protocol):
         ...
 
 
+class Products(Protocol):
+    """Products with rows of a Gram matrix over some columns, and the rows that are kept for them.
+
+    ``hits`` and ``misses`` count the rows that were there and those that had to be computed.
+    """
+
+    count: int
+    width: int
+    columns: IntArray
+    precise: bool
+    store: Array
+    hits: int
+    misses: int
+
+    def restart(self, columns: IntArray, precise: bool) -> None:
+        """Change the columns and the precision."""
+        ...
+
+    def slots(self, rows: IntArray) -> IntArray:
+        """Return the slots of rows; −1 where a row is not there."""
+        ...
+
+    def offsets(self, columns: IntArray) -> Any:
+        """Return where in ``store`` columns begin."""
+        ...
+
+    def add(self, rows: IntArray, coefficients: Array, keep: Any, f: Array) -> None:
+        """Add coefficients @ K[rows, columns] to ``f``; rows marked ``keep`` may stay."""
+        ...
+
+
 class Rows(Protocol):
     """What a decomposition solver asks of a Gram matrix."""
 
@@ -50,16 +87,28 @@ class Rows(Protocol):
         """Return the diagonal."""
         ...
 
-    def columns(self, index: IntArray, precise: bool) -> Columns:
-        """Return some columns, in float64 if ``precise``, else in float32."""
-        ...
-
     def square(self, index: IntArray, out: Array) -> None:
-        """Write the values of some rows with themselves into ``out``, in its precision."""
+        """Write the first rows of a symmetric block into ``out``, in its precision."""
         ...
 
     def multiply(self, coefficients: Array, columns: IntArray) -> Array:
         """Return K[:, columns] @ coefficients in float64."""
+        ...
+
+    def system(self, budget: int) -> System | None:
+        """Return the matrix for an interior-point method, where it is small enough for one."""
+        ...
+
+    def products(self, budget: int, threads: int | None) -> Products:
+        """Return products with rows over columns that can change."""
+        ...
+
+
+class ComputedRows(Rows, Protocol):
+    """Rows whose values are computed, and so worth to be kept."""
+
+    def columns(self, index: IntArray, precise: bool) -> Columns:
+        """Return some columns, in float64 if ``precise``, else in float32."""
         ...
 
 
@@ -75,8 +124,8 @@ class KernelRows:
     @classmethod
     def of(cls, kernel: Kernel, points: Points, threads: int | None = None) -> Self:
         """Bind a kernel to points."""
-        single = Pairs(points, dtype=np.float32, hasty=True)
-        return cls(kernel, single, Pairs(points, dtype=np.float64, hasty=True), threads)
+        double = Pairs(points, dtype=np.float64, hasty=True)
+        return cls(kernel, double.astype(np.float32), double, threads)
 
     def take(self, rows: IntArray) -> KernelRows:
         """Return the Gram matrix of some of the points."""
@@ -97,7 +146,7 @@ class KernelRows:
 
     def square(self, index: IntArray, out: Array) -> None:
         pairs = self._double if out.dtype == np.float64 else self._single
-        evaluator = Evaluator(self._kernel, pairs.take(index, index), threads=1)
+        evaluator = Evaluator(self._kernel, pairs.take(index[: len(out)], index), threads=1)
         everything = slice(0, len(index))
         self.evaluations += out.size
 
@@ -106,7 +155,7 @@ class KernelRows:
             if block.base is not out:
                 out[strip] = block
 
-        strips = [slice(s, min(s + _STRIP, len(index))) for s in range(0, len(index), _STRIP)]
+        strips = [slice(s, min(s + _STRIP, len(out))) for s in range(0, len(out), _STRIP)]
         _parallel.run(task, strips, self.threads)
 
     def multiply(self, coefficients: Array, columns: IntArray) -> Array:
@@ -120,6 +169,12 @@ class KernelRows:
                 result[rows] = evaluator.multiply(coefficients[:, None])[:, 0]
         self.evaluations += (len(columns) // 2 + len(others)) * len(columns)
         return result
+
+    def system(self, budget: int) -> System | None:
+        return small_system(self.shape[0], self.dense, budget)
+
+    def products(self, budget: int, threads: int | None) -> TiledCache:
+        return TiledCache(self, budget, threads)
 
 
 class KernelColumns:
@@ -163,10 +218,16 @@ class DenseRows:
         return _DenseColumns(self._matrix, index)
 
     def square(self, index: IntArray, out: Array) -> None:
-        out[...] = self._matrix[np.ix_(index, index)]
+        out[...] = self._matrix[np.ix_(index[: len(out)], index)]
 
     def multiply(self, coefficients: Array, columns: IntArray) -> Array:
         return np.asarray(self._matrix[:, columns] @ coefficients, dtype=np.float64)
+
+    def system(self, budget: int) -> System | None:
+        return small_system(self.shape[0], lambda: self._matrix, budget)
+
+    def products(self, budget: int, threads: int | None) -> TiledCache:
+        return TiledCache(self, budget, threads)
 
 
 class _DenseColumns:
@@ -191,10 +252,11 @@ class TiledCache:
     ``hits`` and ``misses`` count the rows that were there and those that had to be computed.
     """
 
-    def __init__(self, gram: Rows, budget: int, threads: int | None = None) -> None:
+    def __init__(self, gram: ComputedRows, budget: int, threads: int | None = None) -> None:
         self._gram, self._budget = gram, budget
         self._threads = _parallel.thread_count(threads)
         self.count = gram.shape[0]
+        self.width = TILE if self.count > FEW_COLUMNS else FINE_TILE
         self.hits = self.misses = 0
         self._buffer = np.empty(0, np.uint8)
         self._dear = self._costs_more_than(DEAR_SECONDS)
@@ -209,17 +271,17 @@ class TiledCache:
         self._source = self._gram.columns(columns, precise)
         size = np.dtype(self._dtype).itemsize
         budget = self._budget if self._dear else min(self._budget, CHEAP_BYTES)
-        room = budget // (size * TILE * max(1, -(-n // TILE)))
-        self.capacity = int(max(CHUNK, min(self.count, room)))
+        room = budget // (size * self.width * max(1, -(-n // self.width)))
+        self.capacity = int(max(1, min(self.count, room)))
         self._slot_of = np.full(self.count, -1, np.intp)
         self._row_in = np.full(self.capacity, -1, np.intp)
         self._next = 0
-        self._tiles = [slice(b, min(b + TILE, n)) for b in range(0, n, TILE)]
-        cells = len(self._tiles) * self.capacity * TILE
+        self._tiles = [slice(b, min(b + self.width, n)) for b in range(0, n, self.width)]
+        cells = len(self._tiles) * self.capacity * self.width
         if self._buffer.size < cells * size:
             self._buffer = np.empty(cells * size, np.uint8)
-        values: Any = self._buffer[: cells * size].view(self._dtype)
-        self._store: Array = values.reshape(len(self._tiles), self.capacity, TILE)
+        self.store: Array = self._buffer[: cells * size].view(self._dtype)
+        self._rows_of = self.store.reshape(len(self._tiles), self.capacity, self.width)
 
     def _costs_more_than(self, seconds: float) -> bool:
         """Tell whether one kernel value takes longer than so many seconds, by trying some."""
@@ -229,6 +291,18 @@ class TiledCache:
         began = time.perf_counter()
         self._gram.square(sample, out)
         return time.perf_counter() - began > seconds * out.size
+
+    def slots(self, rows: IntArray) -> IntArray:
+        """Return the slots of rows; −1 where a row is not there.
+
+        The value of slot s in column c is ``store[s * width + offsets(c)]``.
+        """
+        return self._slot_of[rows]
+
+    def offsets(self, columns: IntArray) -> Any:
+        """Return where in ``store`` columns begin."""
+        tile, column = np.divmod(columns, self.width)
+        return (tile * (self.capacity * self.width) + column).astype(np.uint64)
 
     def add(self, rows: IntArray, coefficients: Array, keep: Any, f: Array) -> None:
         """Add coefficients @ K[rows, columns] to ``f``; rows marked ``keep`` stay in the cache."""
@@ -255,12 +329,12 @@ class TiledCache:
             width = tile.stop - tile.start
             out = f[tile]
             if len(old_slots):
-                _fast.smo.add_rows(self._store[t], old_slots, old_weights, out)
+                _fast.smo.add_rows(self._rows_of[t], old_slots, old_weights, out)
             for panel, w, place in jobs:
                 if place < 0:
                     block = self._scratch_block(len(w), width)
                 else:
-                    block = self._store[t, place : place + len(w), :width]
+                    block = self._rows_of[t, place : place + len(w), :width]
                 panel.fill(tile, block)
                 _fast.smo.add_rows(block, order[: len(w)], w, out)
 
@@ -268,7 +342,7 @@ class TiledCache:
 
     def _scratch_block(self, rows: int, width: int) -> Array:
         if not hasattr(self._scratch, "block"):
-            self._scratch.block = np.empty(CHUNK * TILE, self._dtype)
+            self._scratch.block = np.empty(CHUNK * self.width, self._dtype)
         block: Array = self._scratch.block[: rows * width].reshape(rows, width)
         return block
 
@@ -283,3 +357,8 @@ class TiledCache:
         self._row_in[begin : self._next] = rows
         self._slot_of[rows] = np.arange(begin, self._next)
         return begin
+
+
+def small_system(count: int, matrix: Callable[[], Array], budget: int) -> System | None:
+    """Return a matrix for an interior-point method, if it is small and fits the budget twice."""
+    return DenseSystem(matrix) if count <= SMALL and 16 * count * count <= budget else None

@@ -15,14 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _fast
+from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
 from mercer.problems.qp import BoxQP
-from mercer.solvers.rows import Rows, TiledCache
+from mercer.solvers.rows import Products, Rows
 from mercer.solvers.solution import Solution
 
 WORKING_SET = 1024
+LARGE_WORKING_SET = 2048
+"""Where more variables are free than a working set holds, few large rounds beat many small ones."""
 FRESH_SHARE = 0.5
+TEMPORARY_BYTES = 28 << 20
+"""About what blocks of kernel values take on their way, whatever the number of rows."""
 INNER_TOLERANCE = 0.1
 BLOCK_STEPS = 50_000
 """Most steps in one compiled call, so that time limits and Ctrl-C are heard."""
@@ -41,6 +45,7 @@ class Settings:
     threads: int | None = None
 
 
+@_parallel.one_blas_thread()  # once, not anew for each block
 def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = None) -> Solution:
     """Solve one problem on the rows of a Gram matrix."""
     return _Run(problem, gram, settings, start).solve()
@@ -49,7 +54,7 @@ def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = 
 class _Active:
     """The columns still in play and the variables on them, packed."""
 
-    def __init__(self, problem: BoxQP, cache: TiledCache, beta: Array, f: Array) -> None:
+    def __init__(self, problem: BoxQP, cache: Products, beta: Array, f: Array) -> None:
         self.problem, self.cache = problem, cache
         self.f = f[cache.columns]
         self._pack(beta)
@@ -74,6 +79,10 @@ class _Active:
 
     def unpack(self, beta: Array) -> None:
         beta[self.variables] = self.beta
+
+    def free(self) -> int:
+        """Return how many variables are strictly between their bounds."""
+        return int(np.count_nonzero((self.beta > self.lo) & (self.beta < self.hi)))
 
     def measure(self) -> Array:
         """Compute F and return its extremes."""
@@ -125,16 +134,19 @@ class _Run:
         self.steps = self.rounds = self.refreshes = 0
         self.nonconvex = False
         self.limit = step_limit(settings.max_iter, len(problem))
-        self.size = max(4, min(WORKING_SET, len(problem)))
-        self.block, self.inverse = np.empty((2, self.size * self.size), np.float32)
         self.precise = False
+        # Blocks of working sets come out of the budget for cached rows, a quarter at most.
+        self.most = max(64, math.isqrt(settings.cache_bytes // 32))
+        self.resize(WORKING_SET)
         self.floor = 0.0
-        self.greatest = float(np.abs(gram.diag()).max(initial=0.0))
+        self.diagonal = gram.diag()
+        self.greatest = float(np.abs(self.diagonal).max(initial=0.0))
 
     def solve(self) -> Solution:
         settings, tol = self.settings, self.settings.tol
         best_violation, best_objective, best_beta = math.inf, math.inf, self.beta.copy()
-        cache = TiledCache(self.gram, settings.cache_bytes, settings.threads)
+        spare = settings.cache_bytes - 8 * min(LARGE_WORKING_SET, self.most) ** 2
+        cache = self.gram.products(max(0, spare - TEMPORARY_BYTES), settings.threads)
         active = _Active(self.problem, cache, self.beta, self.exact_f)
         # float32 is enough to begin with: float64 has the last word anyway.
         rows = self.problem.coefficients(self.beta, self.n)
@@ -218,6 +230,8 @@ class _Run:
     def step(self, active: _Active, extremes: Array, violation: float) -> bool:
         """Solve one working set and move f; tell whether anything moved."""
         settings, groups = self.settings, self.problem.groups
+        if self.size == WORKING_SET < min(active.free(), self.most):
+            self.resize(LARGE_WORKING_SET)
         chosen = np.empty(self.size, np.intp)
         fresh = int(self.size * FRESH_SHARE) if len(active.working) else self.size
         count = _fast.smo.select(
@@ -232,13 +246,25 @@ class _Run:
             active.working,
             chosen,
         )
-        w = active.working = chosen[:count]
+        # Rows in the cache come last: the solver fetches those that it needs from there.
+        # In order of their columns: then fetching runs forward through memory.
+        w = np.sort(chosen[:count])
+        slots = active.cache.slots(active.row[w])
+        order = np.argsort(slots >= 0, kind="stable")
+        w, slots = w[order], slots[order]
+        active.working = chosen[:count]
+        missing = int(np.searchsorted(slots >= 0, True))
         K = self.block[: count * count].reshape(count, count)
         inverse = self.inverse[: count * count].reshape(count, count)
-        self.gram.square(active.row[w], K)
+        self.gram.square(active.row[w], K[:missing])
         new = active.beta[w]
         taken, curved = _fast.smo.solve_block(
             K,
+            slots < 0,
+            active.cache.store,
+            (slots * active.cache.width).astype(np.uint64),
+            active.cache.offsets(active.position[w]),
+            self.diagonal[active.row[w]].astype(K.dtype),
             inverse,
             active.F[w],
             new,
@@ -262,10 +288,18 @@ class _Run:
         active.beta[w] = new
         return True
 
+    def resize(self, most: int) -> None:
+        """Make room for working sets of another size."""
+        self.size = max(4, min(most, self.most, len(self.problem)))
+        cells = self.size * self.size
+        self.block: Array = np.empty(cells, np.float64 if self.precise else np.float32)
+        self.inverse = np.empty(cells, np.float32)
+
     def use_float64(self, wanted: bool) -> None:
         """Go on in float64 throughout, once float32 does not get any further."""
         if wanted and not self.precise:
-            self.precise, self.block = True, np.empty_like(self.block, np.float64)
+            self.precise = True
+            self.resize(self.size)
 
     def check(self) -> tuple[float, float]:
         """Return the violation and the objective of beta over all variables, in float64."""

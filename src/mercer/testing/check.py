@@ -14,6 +14,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Categories, Leaf, Objects, Points, Vectors
+from mercer.kernels.series_points import Series
 
 Pair = tuple[int, int]
 
@@ -236,6 +237,8 @@ def _object_key(leaf: Leaf, row: int) -> Any:
         return (one.dense() + 0.0).tobytes()
     if isinstance(one, Categories):
         return one.codes.tobytes()
+    if isinstance(one, Series):
+        return (one.values + 0.0).tobytes()
     item = one.items[0] if isinstance(one, Objects) else one
     return item.tobytes() if isinstance(item, np.ndarray) else repr(item)
 

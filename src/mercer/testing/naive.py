@@ -7,6 +7,7 @@ integral in place of Bessel functions. Slow, and easy to see to be right.
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +29,9 @@ from mercer.kernels.radial import (
     Periodic,
     RationalQuadratic,
 )
+from mercer.kernels.strings import BagOfWords
 from mercer.kernels.wrappers import FunctionKernel, Normalized, On, Precomputed
+from mercer.testing import naive_fisher, naive_graphs, naive_series, naive_strings, naive_trees
 
 Rows = Sequence[Any]
 _Formula = Callable[[Any, Any, Any, bool, "Rows | None"], float]
@@ -284,6 +287,28 @@ def _white(kernel: White, x: Any, z: Any, same: bool, training: Rows | None) -> 
     return float(kernel.noise) if same else 0.0
 
 
+# ---- strings -----------------------------------------------------------------------------------
+
+
+def _text(row: Any) -> str:
+    return row if isinstance(row, str) else str(_values(row)[0])
+
+
+def _bag_of_words(kernel: BagOfWords, x: Any, z: Any, same: bool, training: Rows | None) -> float:
+    total = 0.0
+    texts = [_text(row).lower() if kernel.lowercase else _text(row) for row in (x, z)]
+    left, right = (
+        [match.group() for match in re.finditer(kernel.pattern, text) if match.group()]
+        for text in texts
+    )
+    for word in set(left) & set(right):
+        product = float(left.count(word) * right.count(word))
+        if kernel.weighting == "frequency":
+            product /= len(left) * len(right)
+        total += 1.0 if kernel.weighting == "binary" else product
+    return total
+
+
 # ---- feature maps ------------------------------------------------------------------------------
 
 
@@ -389,6 +414,7 @@ def _precomputed(kernel: Precomputed, x: Any, z: Any, same: bool, training: Rows
 
 _FORMULAS: dict[type, _Formula] = {
     AdditiveChi2: _additive_chi2,
+    BagOfWords: _bag_of_words,
     Chi2: _chi2,
     Constant: _constant,
     Cosine: _cosine,
@@ -418,4 +444,9 @@ _FORMULAS: dict[type, _Formula] = {
     Sigmoid: _sigmoid,
     Sum: _sum,
     White: _white,
+    **naive_fisher.FORMULAS,
+    **naive_graphs.FORMULAS,
+    **naive_series.FORMULAS,
+    **naive_strings.FORMULAS,
+    **naive_trees.FORMULAS,
 }

@@ -29,6 +29,8 @@ from mercer.kernels.radial import (
     RationalQuadratic,
 )
 from mercer.kernels.registry import ROWS
+from mercer.kernels.strings import BagOfWords
+from mercer.kernels.trees import SubsetTree, Subtree
 
 Table = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -97,6 +99,13 @@ def frames(draw: st.DrawFn, rows: tuple[int, int] = (2, 6)) -> Any:
     return pandas.DataFrame(columns)
 
 
+def texts(rows: tuple[int, int] = (1, 6)) -> st.SearchStrategy[list[str]]:
+    """Return lists of short texts that share words, some empty, some in capitals."""
+    words = st.sampled_from(["cat", "Cat", "cart", "bar", "the", "é", "1", ",", ""])
+    text = st.lists(words, max_size=6).map(" ".join)
+    return st.lists(text, min_size=rows[0], max_size=rows[1])
+
+
 # ---- leaves ------------------------------------------------------------------------------------
 
 
@@ -162,6 +171,38 @@ def histogram_kernels(*, positive: bool = False) -> st.SearchStrategy[Kernel]:
         st.builds(Chi2, st.floats(0.2, 2.0)),
     ]
     return st.one_of(choices if positive else [*choices, st.just(AdditiveChi2())])
+
+
+def string_kernels() -> st.SearchStrategy[Kernel]:
+    """Return kernels of strings."""
+    return st.builds(
+        BagOfWords,
+        st.sampled_from(["count", "frequency", "binary"]),
+        pattern=st.sampled_from([r"\w+", "[a-z]", r"\S+", "(c)(a)"]),
+        lowercase=st.booleans(),
+    )
+
+
+def tree_lists(rows: tuple[int, int] = (1, 6)) -> st.SearchStrategy[list[Any]]:
+    """Return lists of small trees: nested tuples over two labels, some of one node."""
+    label = st.sampled_from(["a", "b"])
+    tree = st.recursive(
+        label,
+        lambda inner: st.builds(
+            lambda name, children: (name, *children), label, st.lists(inner, max_size=3)
+        ),
+        max_leaves=6,
+    )
+    return st.lists(tree, min_size=rows[0], max_size=rows[1])
+
+
+def tree_kernels() -> st.SearchStrategy[Kernel]:
+    """Return kernels of trees."""
+    decay = st.sampled_from([0.1, 0.5, 1.0])
+    return st.one_of(
+        st.builds(Subtree, decay, leaves=st.booleans(), ordered=st.booleans()),
+        st.builds(SubsetTree, decay, leaves=st.booleans()),
+    )
 
 
 # ---- composites --------------------------------------------------------------------------------

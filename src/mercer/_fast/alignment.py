@@ -1,0 +1,304 @@
+"""Alignments of series: dynamic time warping and global alignment.
+
+The recursions are serial along one pair and independent between pairs. So one series x is
+compared with ``LANES`` series z at once, which lie side by side: ``lanes[c, j * LANES + l]`` is
+channel c of series l at time j. Innermost loops run over lanes and vectorise. (They index ``k`` and
+``k + LANES``: Numba tests whether ``k - LANES`` is negative, and then nothing vectorises.) Shorter
+series of a group are padded with anything: a cell depends on earlier cells only, and the value of
+a lane is read at its own end.
+
+``a`` has the series x one after the other as rows (time, channel); series r begins at
+``starts[r]`` and is ``lengths[r]`` long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from mercer._fast.jit import jit
+from mercer._typing import Array, IntArray
+
+LANES = 16
+TINY = 1e-100
+"""Normalised alignments below it are not exact."""
+
+# 2**f for |f| ≤ 1/2: 1 + f·q(f), q through Chebyshev's points; good to 4e-14, and 1 at 0.
+_C1, _C2, _C3 = 0.6931471805599453, 0.2402265069581299, 0.055504108664760424
+_C4, _C5, _C6 = 0.009618129159402558, 0.0013333558179043112, 0.00015403455852453838
+_C7, _C8, _C9 = 1.5252686846267715e-05, 1.3255224878668817e-06, 1.0203121063392436e-07
+_ROUND = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it leaves a whole one in the last bits
+_FARTHEST = 430.0
+_NOTHING = 1e-150  # smaller values count as zero: denormal numbers are slow
+_ROWS = 16
+
+
+def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Emit a·b + c, rounded once: one instruction, which Numba has no name for."""
+    signature = types.float64(types.float64, types.float64, types.float64)
+    return signature, lambda context, builder, signature, values: builder.fma(*values)
+
+
+def _shifted(context: Any, a: Any, b: Any) -> Any:
+    """Emit a·2ⁿ, where n stands in the lowest bits of b."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        whole = ir.IntType(64)
+        exponent = builder.shl(builder.bitcast(values[1], whole), ir.Constant(whole, 52))
+        bits = builder.add(builder.bitcast(values[0], whole), exponent)
+        return builder.bitcast(bits, ir.DoubleType())
+
+    return types.float64(types.float64, types.float64), generate
+
+
+_fma = cast(Callable[[float, float, float], float], intrinsic(_fused))
+_times_power_of_two = cast(Callable[[float, float], float], intrinsic(_shifted))
+
+
+@jit
+def _local(distance: float) -> float:
+    """Return κ/(2 − κ) for κ = 2**(−distance)."""
+    distance = distance if distance < _FARTHEST else _FARTHEST
+    shifted = _ROUND - distance
+    f = (_ROUND - shifted) - distance
+    g = f * f
+    # Short chains: the sums in brackets do not wait for one another.
+    p = _fma(g, _fma(f, _C9, _C8), _fma(f, _C7, _C6))
+    p = _fma(g, p, _fma(f, _C5, _C4))
+    p = _fma(g, p, _fma(f, _C3, _C2))
+    p = _fma(g, p, _fma(f, _C1, 1.0))
+    kappa = _times_power_of_two(p, shifted)
+    return kappa / (2.0 - kappa)
+
+
+@jit
+def _add_square(x: float, z: Array, out: Array) -> None:
+    for k in range(len(z)):
+        difference = x - z[k]
+        out[k] += difference * difference
+
+
+@jit
+def _warp_row(x: float, z: Array, rest: Array, best: Array, row: Array) -> None:
+    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
+    for k in range(len(z)):
+        up, corner = row[k + LANES], row[k]
+        best[k] = up if up < corner else corner
+    row[:LANES] = np.inf
+    for k in range(len(z)):
+        difference = x - z[k]
+        left, other = row[k], best[k]
+        row[k + LANES] = (other if other < left else left) + (difference * difference + rest[k])
+
+
+@jit
+def _align_row(
+    x: float, z: Array, t: Array, rest: Array, own: Array, carry: Array, row: Array
+) -> None:
+    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
+    for k in range(len(z)):
+        difference = x - z[k]
+        local = _local(_fma(difference, difference, rest[k]))
+        own[k] = local * _fma(t[k], row[k], row[k + LANES])
+        carry[k] = local * t[k]
+    row[:LANES] = 0
+    for k in range(len(z)):
+        row[k + LANES] = _fma(carry[k], row[k], own[k])
+
+
+@jit
+def _rescale(row: Array, factor: float) -> None:
+    for k in range(len(row)):
+        value = row[k] * factor
+        row[k] = value if value > _NOTHING else 0.0
+
+
+@jit
+def warp(
+    a: Array,
+    starts: IntArray,
+    lengths: IntArray,
+    lanes: Array,
+    lane_lengths: IntArray,
+    steps: int,
+    share: float,
+    out: Array,
+) -> None:
+    """Write the warping distances of the series x and one group of lanes to ``out[r, lane]``.
+
+    The band reaches ``steps``, or a ``share`` of the longer series, beyond the two diagonals
+    through the corners; ``steps < 0`` means that there is none. ``rest`` is what a cell costs
+    besides the first channel: the other channels, and infinity outside the band.
+    """
+    size = lanes.shape[1]
+    rest, best = np.zeros_like(lanes[0]), np.empty_like(lanes[0])
+    row = np.empty(size + LANES, dtype=lanes.dtype)  # begins with a column before the first one
+    below, above = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    for r in range(len(starts)):
+        n = lengths[r]
+        low, high = n, size
+        if steps >= 0:
+            for lane in range(LANES):
+                m = lane_lengths[lane]
+                radius = max(steps, math.ceil(share * max(n, m)))
+                below[lane] = radius + max(0, n - m)
+                above[lane] = radius + max(0, m - n)
+            low, high = below.max(), above.max()
+        row[:LANES] = 0
+        row[LANES:] = np.inf
+        for i in range(n):
+            first = max(0, i - low) * LANES
+            last = min(size, (i + high + 1) * LANES)
+            if steps >= 0:
+                for j in range(first // LANES, last // LANES):
+                    for lane in range(LANES):
+                        outside = i - j > below[lane] or j - i > above[lane]
+                        rest[j * LANES + lane] = np.inf if outside else 0.0
+            elif len(lanes) > 1:
+                rest[:] = 0
+            x = a[starts[r] + i]
+            for c in range(1, len(x)):
+                _add_square(x[c], lanes[c, first:last], rest[first:last])
+            _warp_row(
+                x[0],
+                lanes[0, first:last],
+                rest[first:last],
+                best[first:last],
+                row[first : last + LANES],
+            )
+        for lane in range(LANES):
+            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+
+
+@jit
+def align(
+    a: Array,
+    starts: IntArray,
+    lengths: IntArray,
+    lanes: Array,
+    lane_lengths: IntArray,
+    penalties: Array,
+    out: Array,
+) -> None:
+    """Write normalised global alignments of the series x and one group of lanes.
+
+    With M the sum over all alignments of the first i points of x and the first j points of z, and
+    S the same of a series with itself, the recursion runs in N = M/√(S_x[i] S_z[j]). That is the
+    normalised kernel of the two beginnings: it never exceeds 1, and what is lost below the range
+    of numbers does not matter to the result. The last column of ``a``, and the last channel of
+    ``lanes``, are the ratios √(S[i−1]/S[i]).
+
+    A cell's local kernel is κ/(2 − κ), κ = 2**−(‖x − z‖² + penalties[|i − j|]). A band has as many
+    penalties as it is wide; no penalties mean no band.
+    """
+    size = lanes.shape[1]
+    channels, reach = lanes.shape[0] - 1, len(penalties)
+    rest, own, carry = np.zeros(size), np.empty(size), np.empty(size)
+    row = np.empty(size + LANES)
+    for r in range(len(starts)):
+        row[:LANES] = 1
+        row[LANES:] = 0
+        due = 1.0  # the ratios of x by which the row has still to be multiplied
+        for i in range(lengths[r]):
+            first, last = 0, size
+            if reach:
+                first = min(size, max(0, i - reach + 1) * LANES)
+                last = min(size, (i + reach) * LANES)
+                for j in range(first // LANES, last // LANES):
+                    rest[j * LANES : (j + 1) * LANES] = penalties[abs(i - j)]
+            elif channels > 1:
+                rest[:] = 0
+            x = a[starts[r] + i]
+            for c in range(1, channels):
+                _add_square(x[c], lanes[c, first:last], rest[first:last])
+            _align_row(
+                x[0],
+                lanes[0, first:last],
+                lanes[channels, first:last],
+                rest[first:last],
+                own[first:last],
+                carry[first:last],
+                row[first : last + LANES],
+            )
+            due *= x[channels]
+            if i % _ROWS == _ROWS - 1 or i == lengths[r] - 1:
+                _rescale(row, due)
+                due = 1.0
+        for lane in range(LANES):
+            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+            # Outside the band there may be left what an earlier row wrote.
+            if reach and abs(lengths[r] - lane_lengths[lane]) >= reach:
+                out[r, lane] = 0
+
+
+@jit
+def self_ratios(
+    a: Array, starts: IntArray, lengths: IntArray, penalties: Array, out: Array
+) -> None:
+    """Write √(S[i−1]/S[i]) of each series, S[i] the sum of all alignments of its beginning.
+
+    Row i of the recursion has points 0 … i−1 as columns. Divided by √(S[i−1] S[j]) it gives
+    S[i]/S[i−1] = 1 + 2·(its last value), since both neighbours of the diagonal are equal.
+    """
+    longest = lengths.max()
+    row, own, carry = np.empty(longest + 1), np.empty(longest), np.empty(longest)
+    reach = len(penalties)
+    for r in range(len(starts)):
+        x = a[starts[r] : starts[r] + lengths[r]]
+        t = out[starts[r] : starts[r] + lengths[r]]
+        t[0] = 1
+        row[0], row[1] = 0, 1
+        for i in range(1, lengths[r]):
+            first = max(0, i - reach + 1) if reach else 0
+            for j in range(first, i):
+                distance = penalties[i - j] if reach else 0.0
+                for c in range(x.shape[1]):
+                    difference = x[i, c] - x[j, c]
+                    distance += difference * difference
+                local = _local(distance)
+                before = row[j + 1] + t[j] * row[j]
+                own[j] = local * (before if before > _NOTHING else 0.0)
+                carry[j] = local * t[j]
+            row[first] = 0
+            for j in range(first, i):
+                row[j + 1] = _fma(carry[j], row[j], own[j])
+            last = row[i] if i - 1 >= first else 0.0
+            t[i] = 1 / math.sqrt(1 + 2 * last)
+            for j in range(first, i):
+                row[j + 1] *= t[i]
+            row[i + 1] = 1
+
+
+@jit
+def log_align(x: Array, z: Array, penalties: Array) -> float:
+    """Return the logarithm of the sum over all alignments of two series, whatever its size."""
+    n, m = len(x), len(z)
+    reach = len(penalties)
+    row = np.full(m + 1, -np.inf)
+    row[0] = 0
+    for i in range(n):
+        corner = row[0]
+        row[0] = -np.inf
+        for j in range(m):
+            up, left = row[j + 1], row[j]
+            value = -np.inf
+            if not reach or abs(i - j) < reach:
+                distance = penalties[abs(i - j)] if reach else 0.0
+                for c in range(x.shape[1]):
+                    difference = x[i, c] - z[j, c]
+                    distance += difference * difference
+                t = -distance * math.log(2)
+                most = max(max(up, left), corner)
+                if most > -np.inf:
+                    total = math.exp(up - most) + math.exp(left - most) + math.exp(corner - most)
+                    value = most + math.log(total) + t - math.log(2 - math.exp(t))
+            corner = up
+            row[j + 1] = value
+    result: float = row[m]
+    return result

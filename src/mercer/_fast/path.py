@@ -1,0 +1,247 @@
+"""Compiled solver for many related problems on one matrix: grids of parameters, folds.
+
+The problem is that of ``smo``. Steps of pairs (float32) find out roughly which multipliers are at a
+bound; active-set steps (float64) then finish the job, with all free ones at once.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._fast.active_set import advance, exchange, follow
+from mercer._fast.jit import jit
+from mercer._fast.smo import NEVER, TAU, _move, _packed, _top, _violation
+from mercer._typing import Array, IntArray
+
+__all__ = ["improve", "violation"]
+
+_LEAST_NORMAL = 1e-30
+_SHRINK = 0.6
+
+
+@jit
+def violation(
+    p: Array, f: Array, beta: Array, lo: Array, hi: Array, group: Any, groups: int
+) -> float:
+    """Return by how much two multipliers of a group that can still move disagree at most."""
+    worst = 0.0
+    for g in range(groups):
+        top, bottom = -np.inf, np.inf
+        for t in range(p.size):
+            if group[t] == g:
+                F = p[t] - f[t]
+                if beta[t] < hi[t] and top < F:
+                    top = F
+                if beta[t] > lo[t] and bottom > F:
+                    bottom = F
+        worst = max(worst, top - bottom)
+    return worst
+
+
+@jit
+def improve(
+    K: Array,
+    idx: IntArray,
+    block: Array,
+    there: Any,
+    diag: Array,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    beta: Array,
+    f: Array,
+    tol: float,
+    rounds: int,
+    pairs: int,
+) -> tuple[int, bool, float]:
+    """Improve β by some rounds of pair steps and active-set steps; β and f = Kβ change in place.
+
+    K is float64 and shared; variable t sits on its row ``idx[t]``. ``block`` (m, m) is float32
+    scratch whose rows are fetched from K when first needed, and stay ``there`` for later calls.
+    Returns the number of pair steps, whether negative curvature was met, and about how far float32
+    has taken f from Kβ.
+    """
+    steps, curved, spent, drift = 0, False, 0.0, 0.0
+    for _ in range(rounds):
+        most = max(pairs, int(min(spent / idx.size, 30.0 * pairs)))
+        before = beta.copy()
+        active = _active(p, lo, hi, group, groups, beta, f)
+        if active.size > _SHRINK * idx.size:
+            taken, bent = _climb(
+                K, idx, block, there, diag, p, lo, hi, group, groups, beta, f, 0.9 * tol, most
+            )
+        else:
+            # The others sit at bounds that they are far from leaving: steps need not touch them.
+            k = active.size
+            part = beta[active]
+            taken, bent = _climb(
+                K,
+                idx[active],
+                np.empty((k, k), np.float32),
+                np.zeros(k, np.bool_),
+                diag[active],
+                p[active],
+                lo[active],
+                hi[active],
+                group[active],
+                groups,
+                part,
+                f[active],
+                0.9 * tol,
+                most,
+            )
+            beta[active] = part
+        steps += taken
+        curved = curved or bent
+        drift += follow(K, idx, block, there, before, beta, f, tol)
+        if violation(p, f, beta, lo, hi, group, groups) <= tol:
+            break
+        if not curved:
+            done, work, error = exchange(
+                K, idx, block, there, p, lo, hi, group, groups, beta, f, tol
+            )
+            drift += error
+            if done:
+                break
+            more, error = advance(K, idx, block, there, p, lo, hi, group, groups, beta, f, tol)
+            drift += error
+            spent = work + more
+    return steps, curved, drift
+
+
+@jit
+def _active(
+    p: Array, lo: Array, hi: Array, group: Any, groups: int, beta: Array, f: Array
+) -> IntArray:
+    """Return the variables that are free, or that pair steps may set free soon."""
+    m = p.size
+    mark = np.zeros(m, np.bool_)
+    for g in range(groups):
+        top, bottom = -np.inf, np.inf
+        for t in range(m):
+            if group[t] == g:
+                F = p[t] - f[t]
+                if beta[t] < hi[t]:
+                    top = max(top, F)
+                if beta[t] > lo[t]:
+                    bottom = min(bottom, F)
+        margin = 0.5 * (top - bottom)
+        for t in range(m):
+            if group[t] == g:
+                F = p[t] - f[t]
+                up, down = beta[t] < hi[t], beta[t] > lo[t]
+                mark[t] = (
+                    (up and down) or (up and bottom - margin < F) or (down and top + margin > F)
+                )
+    return np.flatnonzero(mark)
+
+
+@jit
+def _fetch(K: Array, idx: IntArray, a: int, block: Array, there: Any) -> None:
+    if not there[a]:
+        row, out = K[idx[a]], block[a]
+        for t in range(out.size):
+            value = row[idx[t]]
+            # Numbers too small for float32's full precision would make every step slow.
+            out[t] = value if abs(value) > _LEAST_NORMAL else 0.0
+        there[a] = True
+
+
+@jit
+def _partner(down: Array, row: Array, diag: Array, k: Any, top: Any, mask: Any) -> int:
+    """Return the second-order choice: the greatest (top − F_t)²/curvature."""
+    rest = np.int32(~mask)
+    best = np.int32(0)
+    for t in range(down.size):
+        b = max(top - down[t], np.float32(0.0))
+        gain = np.float32(b * b / max(k + diag[t] - row[t] - row[t], np.float32(TAU)))
+        best = max(best, _packed(gain.view(np.int32), rest, t))
+    return int(best & mask)
+
+
+@jit
+def _climb(
+    K: Array,
+    idx: IntArray,
+    block: Array,
+    there: Any,
+    diag: Array,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    group: Any,
+    groups: int,
+    beta: Array,
+    f: Array,
+    tol: float,
+    most: int,
+) -> tuple[int, bool]:
+    """Take pair steps in float32 until no two multipliers disagree by more than ``tol``."""
+    m = idx.size
+    mask = np.int32(1)
+    while mask < m:
+        mask *= np.int32(2)
+    mask -= np.int32(1)
+    up = np.full((groups, m), -NEVER, np.float32)
+    down = np.full((groups, m), NEVER, np.float32)
+    for g in range(groups):
+        top, bottom = -np.inf, np.inf
+        for t in range(m):
+            if group[t] == g:
+                F = p[t] - f[t]
+                if beta[t] < hi[t]:
+                    top = max(top, F)
+                if beta[t] > lo[t]:
+                    bottom = min(bottom, F)
+        # float32 is fine-grained near 0, where the violation is.
+        shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
+        for t in range(m):
+            if group[t] == g:
+                if beta[t] < hi[t]:
+                    up[g, t] = np.float32(p[t] - f[t] - shift)
+                if beta[t] > lo[t]:
+                    down[g, t] = np.float32(p[t] - f[t] - shift)
+    limit = np.float32(tol)
+    curved = False
+    steps = 0
+    i = _top(up[0], mask)
+    while steps < most:
+        g = 0
+        if groups == 2 or steps % 8 == 0:
+            worst = -NEVER
+            for c in range(groups):
+                apart = _violation(up[c], down[c])
+                if apart > worst:
+                    worst, g = apart, c
+            if worst <= limit:
+                break
+            if groups == 2:
+                i = _top(up[g], mask)
+        top = up[g, i]
+        _fetch(K, idx, i, block, there)
+        j = _partner(down[g], block[i], diag, diag[i], top, mask)
+        bottom = down[g, j]
+        slope = np.float64(top) - np.float64(bottom)
+        if not 0.0 < slope < NEVER:
+            break
+        _fetch(K, idx, j, block, there)
+        curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(block[i, j])
+        if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
+            curved = True
+        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
+        step = min(slope / max(curvature, TAU), room_i, room_j)
+        if not step > 0.0:
+            break
+        beta[i] = hi[i] if step == room_i else beta[i] + step
+        beta[j] = lo[j] if step == room_j else beta[j] - step
+        up[g, i] = top if beta[i] < hi[i] else -NEVER
+        down[g, i] = top if beta[i] > lo[i] else NEVER
+        up[g, j] = bottom if beta[j] < hi[j] else -NEVER
+        down[g, j] = bottom if beta[j] > lo[j] else NEVER
+        if groups == 2:
+            _move(up[1 - g], down[1 - g], block[i], block[j], np.float32(step), mask)
+        i = _move(up[g], down[g], block[i], block[j], np.float32(step), mask)
+        steps += 1
+    return steps, curved

@@ -1,0 +1,104 @@
+"""Gap-weighted common subsequences of strings, by dynamic programming.
+
+With S_l(i, j) the weight of all common subsequences of l letters that end in letter i of x and
+letter j of z, and D_l(i, j) = Σ λ^(i − i' + j − j') S_l(i', j') over all i' ≤ i, j' ≤ j,
+
+    S_1(i, j) = [xᵢ = zⱼ],   S_l(i, j) = [xᵢ = zⱼ] D_(l−1)(i − 1, j − 1)
+    D_l(i, j) = R_l(i, j) + λ D_l(i − 1, j),   R_l(i, j) = S_l(i, j) + λ R_l(i, j − 1)
+
+The recursion is serial along one pair and independent between pairs. So x is compared with
+``LANES`` strings at once, which lie side by side (place, lane), and the innermost loops vectorise
+over them. All terms are sums of positive numbers, so nothing cancels.
+"""
+
+import numpy as np
+
+from mercer._fast.jit import jit
+from mercer._typing import Array, IntArray
+
+LANES = 16
+_FEW_LETTERS = 64
+
+
+@jit
+def compare(
+    a: IntArray,
+    starts: IntArray,
+    lanes: IntArray,
+    letters: int,
+    decay: float,
+    weights: Array,
+    out: Array,
+) -> None:
+    """Write Σ_l w_l Σ_(i, j) S_l(i, j) of all strings of ``a`` and one group of lanes to ``out``.
+
+    ``a`` holds strings one after the other, their letters numbered 0, 1 … ``letters`` − 1;
+    ``lanes`` is a group of them side by side, where shorter ones end in −1. ``weights`` are those
+    of the lengths 1, 2 …
+    """
+    k, size = len(weights), len(lanes)
+    # R_1 depends on the letter of x alone: few letters are worth a table.
+    few = letters <= _FEW_LETTERS
+    R1 = np.empty((letters if few else 1, size))
+    for letter in range(letters if few else 0):
+        _decayed_matches(letter, lanes, decay, R1[letter])
+    # D and R are shifted by one place: D[l - 1, j] is D_l of the place before j.
+    D, R = np.empty((k, size + LANES)), np.zeros(size + LANES)
+    S = np.empty(size)
+    for r in range(len(starts) - 1):
+        D[:] = 0.0
+        S[:] = 0.0
+        for i in range(starts[r], starts[r + 1]):
+            letter = a[i]
+            if weights[0] > 0.0:
+                _add_matches(letter, lanes, weights[0], S)
+            # From the longest down: each level needs the one below as it was for letter i − 1.
+            for level in range(k, 1, -1):
+                if weights[level - 1] > 0.0:
+                    _add(letter, lanes, D[level - 2], weights[level - 1], S)
+                if level < k:
+                    _extend(letter, lanes, D[level - 2], decay, R, D[level - 1])
+            if k > 1:
+                if not few:
+                    _decayed_matches(letter, lanes, decay, R1[0])
+                _begin(R1[letter if few else 0], decay, D[0])
+        for lane in range(LANES):
+            total = 0.0
+            for at in range(lane, size, LANES):
+                total += S[at]
+            out[r, lane] = total
+
+
+@jit
+def _decayed_matches(letter: int, lanes: IntArray, decay: float, out: Array) -> None:
+    for at in range(len(lanes)):
+        before = out[at - LANES] if at >= LANES else 0.0
+        out[at] = decay * before + (1.0 if lanes[at] == letter else 0.0)
+
+
+@jit
+def _add_matches(letter: int, lanes: IntArray, weight: float, S: Array) -> None:
+    for at in range(len(lanes)):
+        S[at] += weight if lanes[at] == letter else 0.0
+
+
+@jit
+def _add(letter: int, lanes: IntArray, before: Array, weight: float, S: Array) -> None:
+    for at in range(len(lanes)):
+        s = weight * before[at]  # read in any case: a condition would keep this from vectorising
+        S[at] += s if lanes[at] == letter else 0.0
+
+
+@jit
+def _extend(letter: int, lanes: IntArray, before: Array, decay: float, R: Array, D: Array) -> None:
+    for at in range(len(lanes)):
+        s = before[at]
+        new = (s if lanes[at] == letter else 0.0) + decay * R[at]
+        R[at + LANES] = new
+        D[at + LANES] = new + decay * D[at + LANES]
+
+
+@jit
+def _begin(R1: Array, decay: float, D: Array) -> None:
+    for at in range(len(R1)):
+        D[at + LANES] = R1[at] + decay * D[at + LANES]

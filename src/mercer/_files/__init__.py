@@ -1,0 +1,1 @@
+"""Files of arrays and JSON: written whole or not at all, checked before anything is believed."""

@@ -1,0 +1,168 @@
+"""``mercer fit``: from a file to a tuned, judged model and its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mercer.cli import options
+from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mercer.study.fit import Study
+    from mercer.study.plan import Plan
+
+
+def fit(
+    data: options.Data,
+    target: options.Target = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel", "-k", metavar="KERNEL",
+            help='For example "rbf(age, bmi) + delta(sex)"; mercer kernels lists them.',
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine", "-m", metavar="NAME", help="svc, nusvc, svr, nusvr or linear."
+        ),
+    ] = None,
+    task: options.Task = None,
+    test_share: Annotated[
+        float,
+        typer.Option("--test-share", metavar="SHARE", help="Share of the rows kept for the test."),
+    ] = 0.25,
+    cv: options.Folds = 5,
+    time_limit: options.TimeLimit = None,
+    seed: options.Seed = 0,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", metavar="NAME", help="Write NAME.mercer and NAME.html."),
+    ] = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:  # fmt: skip
+    """Learn from DATA: tune a machine, judge it on rows it never saw, write model and report."""
+    from mercer.cli.files import check_output, is_model, is_report, study_paths
+
+    model_path, report_path = study_paths(data, out)
+    check_output(model_path, is_model, force)
+    check_output(report_path, is_report, force)
+    options.silence(debug)
+    console, aside = consoles()
+    with aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing():
+        from mercer.study.fit import run
+        from mercer.study.plan import check_time_limit, make_plan
+        from mercer.study.summary import summary
+
+        check_time_limit(time_limit)
+        plan = make_plan(
+            data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
+            cv=cv, seed=seed,
+        )  # fmt: skip
+    silent = quiet or as_json
+    if not silent:
+        _show_plan(console, plan)
+    with bar(aside, f"tuning {plan.machine.name}", not quiet) as show:
+
+        def watch(done: int, total: int, best: float) -> None:
+            words = f"{done} of {total}"
+            show(done, total, words if best == float("-inf") else f"{words}, best {best:.3f}")
+
+        study = run(plan, time_limit=time_limit, callback=watch)
+    study.save(model_path)
+    study.write_report(report_path)
+    if as_json:
+        import json
+
+        files = {"model": str(model_path), "report": str(report_path)}
+        typer.echo(json.dumps({**summary(study), "files": files}, indent=2, allow_nan=False))
+    elif not quiet:
+        _show_study(console, study, model_path, report_path)
+    if study.stopped:
+        _show_stop(aside, study)
+
+
+def _show_plan(console: Console, plan: Plan) -> None:
+    from rich.text import Text
+
+    table = plan.table
+    rows = f"{len(table):,} rows, {len(plan.train):,} to learn from, {len(plan.test):,} to test"
+    console.print(Text.assemble((safe(Path(table.source).name), "bold"), f": {rows}"))
+    show_list(console, [*plan.reasons, *_fewer(plan.notes)])
+    console.print()
+
+
+def _fewer(notes: tuple[str, ...], most: int = 4) -> list[str]:
+    """Return the first notes; a report has them all."""
+    rest = len(notes) - most
+    return list(notes) if rest <= 1 else [*notes[:most], f"{rest} more notes are in the report."]
+
+
+def _show_study(console: Console, study: Study, model: Path, report: Path) -> None:
+    from mercer.report.text import formula, number
+    from mercer.study.summary import certificate_in_words
+
+    labels = [str(label) for label in study.schema.labels]
+    shown = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+    own = {k: v for k, v in study.parameters.items() if not k.startswith("kernel__")}
+    numbers = ", ".join(f"{name} = {_value(value)}" for name, value in own.items())
+    show_facts(
+        console,
+        [
+            ("task", f"{study.target}: {study.task}" + (f" ({shown})" if shown else "")),
+            ("machine", f"{study.machine}, {numbers}" if numbers else study.machine),
+            ("kernel", formula(study.kernel)),
+            *_score_facts(study),
+            ("verdict", _verdict(study)),
+            ("certificate", certificate_in_words(study.certificate)),
+            ("time", f"{number(study.seconds, 2)} s"),
+        ],
+    )
+    show_paths(console, [("model", model), ("report", report)])
+
+
+def _score_facts(study: Study) -> list[tuple[str, str]]:
+    from mercer.report import words
+
+    if not study.scores:
+        return []
+    score = study.scores[0]
+    name = score.name if score.name[1:2] == "²" else score.name.lower()
+    return [
+        (name, f"{words.value(score)} on new rows (95 % interval {words.interval(score)})"),
+        ("baseline", f"{words.value(score, score.baseline)} by {study.record.baseline}"),
+    ]
+
+
+def _verdict(study: Study) -> str:
+    if study.record.trust == "yes":
+        return "can be trusted as far as new rows resemble these"
+    return study.record.verdict
+
+
+def _show_stop(aside: Console, study: Study) -> None:
+    why = "Interrupted" if study.stopped == "interrupted" else "The time limit was reached"
+    aside.print(f"{why}: the best model so far was kept.")
+
+
+def _value(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _live(console: Console, quiet: bool) -> bool:
+    return console.is_terminal and not quiet
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()

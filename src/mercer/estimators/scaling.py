@@ -1,0 +1,117 @@
+"""Scaling of numeric columns, for tables of any kind."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput
+from mercer.kernels.encoders import as_narwhals, is_frame
+
+
+class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Standardise the numeric columns of arrays and tables: z = (x − mean)/deviation.
+
+    In frames (pandas, polars, pyarrow) columns that are not numbers stay as they are, truth values
+    too. Sparse matrices are only divided, so that zeros stay zeros. Columns that never change keep
+    their scale.
+
+    Attributes
+    ----------
+    mean_, scale_ : dict or array
+        What is subtracted from each column and what it is divided by: for frames by the names of
+        the columns.
+    """
+
+    mean_: Any
+    scale_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn means and deviations of the columns; ``y`` is ignored."""
+        del y
+        if is_frame(X):
+            self._fit_frame(X)
+            return self
+        X = self._read(X, reset=True)
+        if sparse.issparse(X):
+            self.mean_ = np.zeros(X.shape[1])
+            counts = X.shape[0]
+            mean = np.asarray(X.sum(axis=0), dtype=np.float64).ravel() / counts
+            squares = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel() / counts
+            deviation = np.sqrt(np.maximum(squares - mean**2, 0.0))
+            largest = np.sqrt(squares)
+        else:
+            self.mean_ = X.mean(axis=0, dtype=np.float64)
+            deviation = X.std(axis=0, dtype=np.float64)
+            largest = np.abs(X).max(axis=0)
+        self.scale_ = _without_zeros(deviation, largest)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the data with their numeric columns scaled, in the form they had."""
+        check_is_fitted(self)
+        if is_frame(X):
+            return self._transform_frame(X)
+        if isinstance(self.scale_, dict):
+            raise InvalidInput(
+                "NumericScaler was fitted to a table with named columns and is given one without "
+                "names. Give a table with the same columns."
+            )
+        X = self._read(X, reset=False)
+        if sparse.issparse(X):
+            return X @ sparse.diags_array((1.0 / self.scale_).astype(X.dtype))
+        return ((X - self.mean_) / self.scale_).astype(X.dtype, copy=False)
+
+    def _read(self, X: Any, reset: bool) -> Any:
+        return validate_data(self, X, dtype=FLOAT_DTYPES, accept_sparse="csr", reset=reset)
+
+    def _fit_frame(self, X: Any) -> None:
+        frame = as_narwhals(X)
+        names = [str(name) for name in frame.columns]
+        if len(frame) == 0:
+            raise InvalidInput("NumericScaler: the table has no rows; at least one is needed.")
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.mean_, self.scale_ = {}, {}
+        for name, column in zip(names, frame.iter_columns(), strict=True):
+            if column.dtype.is_numeric():
+                values = column.drop_nulls().cast(nw.Float64).to_numpy()
+                values = values[np.isfinite(values)]
+                if len(values):
+                    self.mean_[name] = float(values.mean())
+                    spread, size = np.array([values.std()]), np.array([np.abs(values).max()])
+                    self.scale_[name] = float(_without_zeros(spread, size)[0])
+
+    def _transform_frame(self, X: Any) -> Any:
+        if not isinstance(self.scale_, dict):
+            raise InvalidInput(
+                "NumericScaler was fitted to an array and is given a table. Give an array."
+            )
+        frame = as_narwhals(X)
+        missing = [name for name in self.feature_names_in_ if name not in frame.columns]
+        if missing:
+            raise InvalidInput(
+                f"NumericScaler: the table has no column {missing[0]!r}, which was there in fit."
+            )
+        scaled = [
+            ((nw.col(name).cast(nw.Float64) - self.mean_[name]) / self.scale_[name]).alias(name)
+            for name in self.scale_
+        ]
+        return frame.with_columns(*scaled).to_native() if scaled else X
+
+
+def _without_zeros(deviation: Array, size: Array) -> Array:
+    """Return 1 where a column is constant up to rounding."""
+    constant = deviation <= 10 * np.finfo(np.float64).eps * np.maximum(size, 0.0)
+    return np.asarray(np.where(constant, 1.0, deviation))

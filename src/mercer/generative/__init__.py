@@ -1,0 +1,1 @@
+"""Generative models: Gaussian mixtures and hidden Markov models, fitted by certified EM."""

@@ -1,0 +1,178 @@
+"""What the states of a hidden Markov model send out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.generative.gaussian import SHAPES, Gaussians
+from mercer.generative.sequences import Sequences
+
+_TINY = 10 * np.finfo(np.float64).eps
+_CLUSTERED = 20_000
+
+
+class Emissions(Protocol):
+    """The densities b(x | state)."""
+
+    def log_densities(self, values: Any) -> Array:
+        """Return log b(x | state) of each time (rows) and state (columns)."""
+        ...
+
+    def maximised(self, values: Any, states: Array, limit: float) -> Emissions:
+        """Return the best emissions, given the probabilities of the states at each time."""
+        ...
+
+    def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
+        """Return the parts of the Fisher score of each sequence that belong to emissions."""
+        ...
+
+    def log_sum(self) -> float:
+        """Return the sum of the logarithms of what smoothing holds off zero."""
+        ...
+
+    def sample(self, path: Any, random: np.random.RandomState) -> Any:
+        """Return random values for a path of states."""
+        ...
+
+    def parameters(self) -> dict[str, Array]:
+        """Return the parameters by the names under which a model publishes them."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Discrete:
+    """Symbols with probabilities, one row for each state."""
+
+    probabilities: Array
+
+    @classmethod
+    def random(cls, codes: Any, k: int, symbols: int, random: np.random.RandomState) -> Discrete:
+        """Return the frequencies of the symbols, shaken for each state."""
+        counts = np.bincount(codes[codes >= 0], minlength=symbols) + 1.0
+        rows = counts * np.exp(random.normal(scale=0.5, size=(k, symbols)))
+        return cls(rows / rows.sum(axis=1, keepdims=True))
+
+    def log_densities(self, codes: Any) -> Array:
+        with np.errstate(divide="ignore"):
+            # A symbol that is not known says nothing of the state.
+            padded = np.vstack([np.log(self.probabilities).T, np.zeros(len(self.probabilities))])
+        logs: Array = padded[codes]
+        return logs
+
+    def maximised(self, codes: Any, states: Array, limit: float) -> Discrete:
+        known = codes >= 0
+        counts = np.array(
+            [
+                np.bincount(codes[known], share, minlength=self.probabilities.shape[1])
+                for share in states[known].T
+            ]
+        )
+        counts += limit
+        return Discrete(shares(counts, self.probabilities))
+
+    def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
+        codes = sequences.values
+        k, symbols = self.probabilities.shape
+        known = np.flatnonzero(codes >= 0)
+        sequence = np.repeat(np.arange(len(sequences)), sequences.lengths)[known]
+        place = sequence * symbols + codes[known]
+        size = len(sequences) * symbols
+        counts = [np.bincount(place, states[known, i], minlength=size) for i in range(k)]
+        table: Array = np.stack([c.reshape(len(sequences), symbols) for c in counts], axis=1)
+        return [probability_scores(table, self.probabilities, weights)]
+
+    def log_sum(self) -> float:
+        return float(np.log(self.probabilities).sum())
+
+    def sample(self, path: Any, random: np.random.RandomState) -> Any:
+        symbols = self.probabilities.shape[1]
+        return np.array([random.choice(symbols, p=self.probabilities[s]) for s in path])
+
+    def parameters(self) -> dict[str, Array]:
+        return {"probabilities_": self.probabilities}
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """Vectors of numbers with a Gaussian for each state."""
+
+    means: Array
+    covariances: Array
+    kind: str
+
+    @classmethod
+    def clustered(
+        cls, values: Array, k: int, kind: str, floor: float, random: np.random.RandomState
+    ) -> Gaussian:
+        """Return the Gaussians of k clusters."""
+        from sklearn.cluster import KMeans
+
+        few = values
+        if len(few) > _CLUSTERED:
+            few = values[random.choice(len(values), _CLUSTERED, replace=False)]
+        distinct = len(np.unique(few, axis=0))
+        labels = KMeans(min(k, distinct), n_init=1, random_state=random).fit(few).labels_
+        centre, spread = few.mean(axis=0), few.std(axis=0)
+        blank = cls(np.tile(centre, (k, 1)), np.empty(0), kind)
+        states = np.eye(k)[labels]
+        # A state without a cluster begins anywhere, as wide as the data.
+        empty = states.sum(axis=0) == 0
+        states[:, empty] = 1 / len(few)
+        found = blank._estimated(few, states, floor)
+        found.means[empty] += spread * random.normal(size=(int(empty.sum()), len(spread)))
+        return found
+
+    def log_densities(self, values: Array) -> Array:
+        return self._gaussians().log_densities(values)
+
+    def maximised(self, values: Array, states: Array, limit: float) -> Gaussian:
+        return self._estimated(values, states, limit)
+
+    def _estimated(self, values: Array, states: Array, floor: float) -> Gaussian:
+        totals = states.sum(axis=0) + _TINY
+        means = states.T @ values / totals[:, None]
+        covariances = SHAPES[self.kind].estimate(values, states, totals, means, floor)
+        return Gaussian(means, covariances, self.kind)
+
+    def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
+        gaussians, means, spreads = self._gaussians(), [], []
+        for k in range(len(self.means)):
+            z, share = gaussians.whitened(sequences.values, k), states[:, [k]]
+            means.append(sequences.totals(share * gaussians.mean_slopes(z, k)))
+            spreads.append(sequences.totals(share * gaussians.covariance_slopes(z)))
+        return means + ([np.sum(spreads, axis=0)] if gaussians.kind.shared else spreads)
+
+    def log_sum(self) -> float:
+        return 0.0
+
+    def sample(self, path: Any, random: np.random.RandomState) -> Array:
+        noise = random.standard_normal((len(path), self.means.shape[1]))
+        gaussians = self._gaussians()
+        rows = [gaussians.coloured(noise[t : t + 1], s) for t, s in enumerate(path)]
+        return np.concatenate(rows) if len(rows) else noise
+
+    def parameters(self) -> dict[str, Array]:
+        return {"means_": self.means, "covariances_": self.covariances}
+
+    def _gaussians(self) -> Gaussians:
+        return Gaussians(self.means, self.covariances, self.kind)
+
+
+def shares(counts: Array, otherwise: Array) -> Array:
+    """Return rows of counts divided by their sums, and other rows where nothing was counted."""
+    totals = counts.sum(axis=-1, keepdims=True)
+    safe = np.where(totals > 0, totals, 1.0)
+    return np.where(totals > 0, counts / safe, otherwise)
+
+
+def probability_scores(counts: Array, probabilities: Array, weights: str) -> Array:
+    """Return the scores of rows of probabilities from expected counts (object, row, column)."""
+    if weights == "softmax":
+        scores = counts - counts.sum(axis=2, keepdims=True) * probabilities
+    else:
+        scores = np.divide(counts, probabilities, out=np.zeros_like(counts), where=counts > 0)
+    return np.asarray(scores).reshape(len(counts), -1)

@@ -1,0 +1,122 @@
+"""Save models as one file of plain data, and load them."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from typing import Any
+
+from mercer._files import container
+from mercer._files.container import Content
+from mercer._files.fields import Mismatch
+from mercer.exceptions import CannotSave, InvalidModelFile
+from mercer.io.model_values import Reader, Writer
+
+_PARTS = {"mercer", "objects", "model", "record"}
+
+Path = str | os.PathLike[str]
+
+
+def save(model: Any, path: Path, record: Any = None) -> None:
+    """Save a model as one file of plain data: arrays and JSON, with a checksum, without code.
+
+    The file is written whole or not at all: where something fails, an older file of that name
+    stays as it is. It holds what the model holds, so the training data of a kernel machine too.
+
+    Parameters
+    ----------
+    model : estimator, pipeline, search or kernel
+        A machine or a kernel of mercer, or a scikit-learn pipeline of such machines. Of a search
+        the best estimator is saved.
+    path : str or path
+        Where to; the usual ending is ``.mercer``.
+    record : plain data, optional
+        Numbers, texts, lists, dictionaries and arrays that travel with the model;
+        :func:`load_record` gives them back.
+
+    Raises
+    ------
+    CannotSave
+        Where a part of the model is not plain data, for example a function used as a kernel.
+    """
+    container.write(path, _content(getattr(model, "best_estimator_", model), record))
+
+
+def load(path: Path) -> Any:
+    """Load a model that :func:`save` has written.
+
+    Nothing in the file is ever executed. Every number, shape and index is checked before it is
+    used.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator, pipeline or kernel
+        The model: same parameters, same attributes, same predictions to the last bit.
+
+    Raises
+    ------
+    InvalidModelFile
+        Where the file is missing, damaged, of another version or no model file at all.
+    """
+    return _read(path, "model")
+
+
+def load_record(path: Path) -> Any:
+    """Load the record that was saved with a model, None where there was none."""
+    return _read(path, "record")
+
+
+def _read(path: Path, part: str) -> Any:
+    content = container.read(path)
+    try:
+        return _restored(content, part)
+    except InvalidModelFile as error:
+        raise InvalidModelFile(f"{os.fspath(path)!s}: {error}") from None
+
+
+def _content(model: Any, record: Any) -> Content:
+    from mercer.io.model_classes import find
+
+    writer = Writer(find)
+    document = {
+        "mercer": version("mercer"),
+        "model": writer.write(model, type(model).__name__),
+        "record": writer.write(record, "record"),
+        "objects": writer.objects,
+    }
+    content = Content(document, writer.arrays)
+    _check_readable(content)
+    return content
+
+
+def _check_readable(content: Content) -> None:
+    """Refuse to write what could not be read again."""
+    try:
+        _restored(container.fresh_arrays(content), "model")
+    except InvalidModelFile as error:
+        raise CannotSave(
+            f"The model is not in a state that can be saved: {error} Fit it again, and save it as "
+            "it comes from fit."
+        ) from None
+
+
+def _restored(content: Content, part: str) -> Any:
+    from mercer.io.model_classes import ROWS
+
+    document = content.document
+    if not isinstance(document, dict) or set(document) != _PARTS:
+        raise InvalidModelFile("it holds arrays and JSON, but no model.")
+    reader = Reader(content, ROWS)
+    reader.read_objects(document["objects"])
+    try:
+        model = document["model"]
+        if not (isinstance(model, dict) and list(model) == ["object"]):
+            raise Mismatch("the model is not an object")
+        return reader.decode(document[part])
+    except Mismatch as error:
+        raise InvalidModelFile(f"its {part} is broken: {error}.") from None

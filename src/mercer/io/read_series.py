@@ -1,0 +1,159 @@
+"""Readers of series: ``.ts`` files (aeon, sktime) and tables of the UCR archive."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput
+from mercer.io.table_source import RawTable, Source, arrow, decode, find_source
+
+_MISSING = ("?", "", "nan", "na")
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesSet:
+    """Series ``X``, each an array (channels, time), and what to predict, ``y`` (or None)."""
+
+    X: list[Array]
+    y: np.ndarray[Any, Any] | None
+    lines: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+def read_series(source: str | PathLike[str]) -> SeriesSet:
+    """Read series from a ``.ts`` file, or from a table of the UCR archive (label, then values).
+
+    NaN at the end of a series is padding and goes. Labels that are numbers become numbers.
+    """
+    return parse_series(find_source(source))
+
+
+def is_series(source: Source) -> bool:
+    """Tell whether a file is of the ``.ts`` format."""
+    start = source.start()
+    if source.suffix == ".ts":
+        return True
+    return re.search(r"(?mi)^@(problemname|timestamps)\b", start) is not None
+
+
+def read_series_table(source: Source, **options: Any) -> RawTable:
+    """Return the series of a ``.ts`` file as a table with a column of lists for each channel."""
+    found = parse_series(source)
+    pa = arrow()
+    channels = len(found.X[0])
+    names = ["series"] if channels == 1 else [f"channel {c + 1}" for c in range(channels)]
+    columns = {
+        name: pa.array([x[c].tolist() for x in found.X], pa.list_(pa.float64()))
+        for c, name in enumerate(names)
+    }
+    if found.y is not None:
+        columns["class"] = pa.array(found.y)
+    return RawTable(pa.table(columns), lambda row: f"line {found.lines[row]}")
+
+
+def parse_series(source: Source) -> SeriesSet:
+    """Read the text of a file in either format."""
+    text = decode(source, None)
+    rows = list(enumerate(text.splitlines(), 1))
+    return _parse_ts(rows, source.name) if is_series(source) else _parse_ucr(rows, source.name)
+
+
+def _parse_ts(rows: list[tuple[int, str]], name: str) -> SeriesSet:
+    labelled, at_data = False, None
+    for at, (number, row) in enumerate(rows):
+        word, *values = row.strip().lower().split() or [""]
+        if word in ("@classlabel", "@targetlabel"):
+            labelled = values[:1] == ["true"]
+        elif word == "@timestamps" and values[:1] == ["true"]:
+            raise InvalidInput(
+                f"{name}, line {number}: series with time stamps are not read. Write the values "
+                "at regular times."
+            )
+        elif word == "@data":
+            at_data = at + 1
+            break
+    if at_data is None:
+        raise InvalidInput(f"{name} has no line @data, after which the series of a .ts file come.")
+    X: list[Array] = []
+    labels, lines = [], []
+    for number, row in rows[at_data:]:
+        if not row.strip() or row.startswith("#"):
+            continue
+        parts = row.strip().split(":")
+        if labelled:
+            labels.append(parts.pop().strip())
+        channels = [_values(part.split(","), name, number) for part in parts]
+        X.append(_checked(channels, X, name, number))
+        lines.append(number)
+    return _set(X, labels if labelled else None, lines, name)
+
+
+def _parse_ucr(rows: list[tuple[int, str]], name: str) -> SeriesSet:
+    X: list[Array] = []
+    labels, lines = [], []
+    for number, row in rows:
+        if not row.strip():
+            continue
+        words = [word for word in re.split(r"[\t,; ]+" if "\t" not in row else r"\t", row.strip())]
+        labels.append(words[0].strip())
+        X.append(_checked([_values(words[1:], name, number)], X, name, number))
+        lines.append(number)
+    return _set(X, labels, lines, name)
+
+
+def _values(words: list[str], name: str, number: int) -> list[float]:
+    try:
+        return [math.nan if w.strip().lower() in _MISSING else float(w) for w in words]
+    except ValueError:
+        wrong = next(word.strip() for word in words if not _is_number(word))
+        raise InvalidInput(f"{name}, line {number}: {wrong[:30]!r} is not a number.") from None
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return word.strip().lower() in _MISSING
+    return True
+
+
+def _checked(channels: list[list[float]], before: list[Array], name: str, number: int) -> Array:
+    if len({len(channel) for channel in channels}) != 1:
+        raise InvalidInput(
+            f"{name}, line {number}: the channels of the series have different lengths."
+        )
+    values = np.array(channels)
+    there = np.flatnonzero(~np.isnan(values).all(axis=0))
+    if not there.size:
+        raise InvalidInput(f"{name}, line {number}: the series has no values.")
+    if before and len(before[0]) != len(values):
+        raise InvalidInput(
+            f"{name}, line {number}: the series has {len(values)} channels, the first one "
+            f"{len(before[0])}."
+        )
+    return values[:, : there[-1] + 1]
+
+
+def _set(X: list[Array], labels: list[str] | None, lines: list[int], name: str) -> SeriesSet:
+    if not X:
+        raise InvalidInput(f"{name} has no series. Give a line for each of them.")
+    return SeriesSet(X, None if labels is None else _labels(labels), tuple(lines))
+
+
+def _labels(labels: list[str]) -> np.ndarray[Any, Any]:
+    """Return labels as whole numbers or numbers where all are, else as text."""
+    try:
+        numbers = np.array(labels, dtype=np.float64)
+    except ValueError:
+        return np.array(labels)
+    whole = np.isfinite(numbers).all() and (numbers == np.rint(numbers)).all()
+    return numbers.astype(np.int64) if whole else numbers

@@ -1,0 +1,157 @@
+"""Cells become values: numbers where all cells are numbers, missing values where none is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from mercer.exceptions import InvalidInput
+from mercer.io.read_csv import MISSING, NUMBER
+from mercer.io.table_source import arrow
+
+Place = Callable[[int], str]
+
+_CODE = r"^0\d"
+_DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
+_FEW = 0.1
+"""Up to this share of cells that are no numbers, a column was meant to hold numbers."""
+
+
+def typed(cells: Any, name: str, place: Place, missing: Collection[str], wanted: str | None) -> Any:
+    """Return a column of text as numbers where it holds numbers.
+
+    ``wanted`` is ``"number"`` where every cell has to be one, ``"text"`` where cells stay text,
+    None where the cells tell.
+    """
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    values = without_markers(cells, missing)
+    if wanted == "text":
+        return values
+    known = len(values) - values.null_count
+    if known == 0:
+        return pa.nulls(len(values), pa.float64()) if wanted else values
+    numbers = _as_plain_numbers(values, codes=wanted is None)
+    if numbers is not None:
+        return numbers
+    commas = pc.any(pc.match_substring(values, ",")).as_py()
+    if commas and pc.sum(_matches(values, _DECIMAL_COMMA)).as_py() == known:
+        return pc.cast(pc.replace_substring(values, ",", "."), pa.float64())
+    numeric = _matches(values, NUMBER)
+    good = pc.sum(numeric).as_py() or 0
+    if good < known and (wanted or known - good < _FEW * known):
+        row = pc.index(pc.fill_null(numeric, True), False).as_py()
+        raise _not_a_number(values[row].as_py(), name, place(row), good, known)
+    return values
+
+
+def _as_plain_numbers(values: Any, codes: bool) -> Any:
+    """Return numbers if all values are such; with ``codes`` 007 is none, but a code."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    try:
+        numbers = pc.cast(values, pa.float64())
+    except pa.ArrowException:
+        return None
+    if not pc.all(pc.equal(pc.round(numbers), numbers)).as_py():
+        return numbers
+    if codes and pc.any(_matches(values, _CODE)).as_py():
+        return None
+    try:
+        return pc.cast(values, pa.int64())
+    except pa.ArrowException:
+        return numbers
+
+
+def without_markers(cells: Any, missing: Collection[str] = ()) -> Any:
+    """Return text without blanks around it, and null where a value is missing."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(_combined(cells))
+    markers = pa.array(sorted({*MISSING, *(marker.strip().lower() for marker in missing)}))
+    absent = pc.is_in(pc.utf8_lower(trimmed), value_set=markers)
+    return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
+
+
+def plain(column: Any) -> Any:
+    """Return a column of a typed file in one of few types: int64, float64, bool, text, or as is."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    column = _combined(column)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = pc.cast(column, kind.value_type)
+        kind = column.type
+    if pa.types.is_large_string(kind) or str(kind) == "string_view":
+        return pc.cast(column, pa.string())
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return pc.cast(column, pa.int64())
+    if pa.types.is_decimal(kind) or pa.types.is_floating(kind) or kind == pa.uint64():
+        numbers = pc.cast(column, pa.float64(), safe=False)
+        return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+    return column
+
+
+def as_numbers(column: Any, name: str, place: Place) -> Any:
+    """Return a column as float64; text is read as numbers."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(column.type):
+        column = typed(column, name, place, (), "number")
+    try:
+        return pc.cast(column, pa.float64(), safe=False)
+    except pa.ArrowException:
+        raise InvalidInput(
+            f"Column {name!r} has to hold numbers and holds {column.type}. Turn it into numbers."
+        ) from None
+
+
+def as_text(column: Any, name: str) -> Any:
+    """Return a column as text; whole numbers are written without a decimal point."""
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(column.type):
+        return column
+    if pa.types.is_floating(column.type):
+        whole = pc.all(pc.equal(pc.round(column), column)).as_py()
+        column = pc.cast(column, pa.int64()) if whole and _moderate(column) else column
+    try:
+        return pc.cast(column, pa.string())
+    except pa.ArrowException:
+        raise InvalidInput(
+            f"Column {name!r} has to hold text or categories and holds {column.type}."
+        ) from None
+
+
+def _moderate(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.less(pc.abs(column), 2.0**53)).as_py())
+
+
+def _matches(values: Any, pattern: str) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.match_substring_regex(values, pattern)
+
+
+def _combined(column: Any) -> Any:
+    """Return one array for the chunks of a column."""
+    if not hasattr(column, "combine_chunks"):
+        return column
+    whole = column.combine_chunks()
+    return whole.combine_chunks() if hasattr(whole, "num_chunks") else whole
+
+
+def _not_a_number(cell: str, name: str, place: str, good: int, known: int) -> InvalidInput:
+    return InvalidInput(
+        f"{place}, column {name!r}: {cell[:40]!r} is not a number, while {good:,} of {known:,} "
+        f"values are. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}"
+        f"]) or that the column holds categories (kinds={{{name!r}: 'category'}})."
+    )

@@ -1,0 +1,193 @@
+"""The schema of a table: what a model has to know of its training data to read new data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+from scipy import sparse
+
+from mercer.exceptions import InvalidInput
+from mercer.io.table_cells import Place, as_numbers, as_text, plain
+from mercer.io.table_source import arrow
+from mercer.io.table_target import Task
+from mercer.kernels.auto import USED, Kind
+from mercer.kernels.encoders import as_narwhals, is_frame
+
+_VERSION = 1
+_MOST_COLUMNS = 1_000_000
+Label = str | int | float
+
+
+@dataclass(frozen=True)
+class ColumnSchema:
+    """A column: its name, its kind, and what stands in for a missing value (None: nothing)."""
+
+    name: str
+    kind: Kind
+    fill: float | str | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns, target and fillings as they were in training; plain data, so it fits in a file.
+
+    A sparse table has no columns but a ``width``, and ``zero_based`` says how its file counts.
+    """
+
+    columns: tuple[ColumnSchema, ...] = ()
+    target: str | None = None
+    task: Task = "none"
+    labels: tuple[Label, ...] = ()
+    width: int | None = None
+    zero_based: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that are used."""
+        return [column.name for column in self.columns]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column holds."""
+        return {column.name: column.kind for column in self.columns}
+
+    def align(self, X: Any, place: Place = "row {}".format) -> Any:
+        """Return new data with the columns, types and fillings of the training data.
+
+        Columns that are missing are an error, others are left out; categories that were never seen
+        are allowed. ``X`` is a table (:class:`Table`), a data frame, or a sparse matrix.
+        """
+        place = getattr(X, "place", place)
+        X = getattr(X, "frame", X) if hasattr(X, "place") else X
+        if self.width is not None:
+            return self._align_sparse(X)
+        if sparse.issparse(X) or not is_frame(X):
+            raise InvalidInput(
+                f"The model was trained on a table with the columns {_listed(self.names)}. Give "
+                "such a table, not an array without names."
+            )
+        pa = arrow()
+        frame = as_narwhals(X).to_arrow()
+        there = set(frame.column_names)
+        missing = [name for name in self.names if name not in there]
+        if missing:
+            raise InvalidInput(
+                f"The table lacks {'columns' if len(missing) > 1 else 'the column'} "
+                f"{_listed(missing)}, which the model was trained on. It has "
+                f"{_listed(frame.column_names)}."
+            )
+        columns = {c.name: _aligned(plain(frame[c.name]), c, place) for c in self.columns}
+        return pa.table(columns)
+
+    def _align_sparse(self, X: Any) -> Any:
+        matrix = sparse.csr_array(X) if sparse.issparse(X) else None
+        if matrix is None or matrix.shape[1] != self.width:
+            got = "a table" if matrix is None else f"{matrix.shape[1]} columns"
+            raise InvalidInput(
+                f"The model was trained on a sparse table of {self.width} columns, got {got}."
+            )
+        return matrix
+
+    # ---- plain data --------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the schema as plain data for ``json``."""
+        return {"version": _VERSION, **asdict(self), "labels": list(self.labels),
+                "columns": [asdict(column) for column in self.columns]}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, plain_data: Any) -> Schema:
+        """Make a schema of plain data; anything unexpected is refused."""
+        if not isinstance(plain_data, dict) or set(plain_data) != _FIELDS:
+            raise InvalidInput("Not the schema of a table: it has other fields than expected.")
+        data = dict(plain_data)
+        if data.pop("version") != _VERSION:
+            raise InvalidInput(
+                f"The schema has version {plain_data['version']!r}; this mercer reads {_VERSION}."
+            )
+        columns, labels = data.pop("columns"), data.pop("labels")
+        _check(isinstance(columns, list) and len(columns) <= _MOST_COLUMNS, "columns")
+        _check(isinstance(labels, list) and all(map(_is_label, labels)), "labels")
+        schema = cls(tuple(map(_column_from_json, columns)), labels=tuple(labels), **data)
+        _check(len(set(schema.names)) == len(schema.names), "columns")
+        _check(schema.target is None or isinstance(schema.target, str), "target")
+        _check(schema.task in get_args(Task), "task")
+        whole = isinstance(schema.width, int) and not isinstance(schema.width, bool)
+        _check(schema.width is None or (whole and 0 < schema.width < 2**31), "width")
+        _check(isinstance(schema.zero_based, bool), "zero_based")
+        return schema
+
+
+_FIELDS = {"version", *Schema.__dataclass_fields__}
+
+
+def _column_from_json(data: Any) -> ColumnSchema:
+    _check(isinstance(data, dict) and set(data) == {"name", "kind", "fill"}, "columns")
+    _check(isinstance(data["name"], str) and data["kind"] in USED, "columns")
+    fill = data["fill"]
+    numeric = _is_number(fill) and math.isfinite(fill)
+    fits = numeric if data["kind"] == "number" else isinstance(fill, str)
+    _check(fill is None or fits, "fill")
+    return ColumnSchema(**data)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) or (_is_number(value) and math.isfinite(value))
+
+
+def _check(good: bool, name: str) -> None:
+    if not good:
+        raise InvalidInput(f"Not the schema of a table: {name} is not what it should be.")
+
+
+# ---- filling -----------------------------------------------------------------------------------
+
+
+def learn_fill(column: Any, kind: Kind) -> float | str | None:
+    """Return what stands in for missing values: a median, a category of its own, no text."""
+    if kind == "series":
+        return None
+    if kind != "number":
+        return "missing" if kind == "category" else ""
+    values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+    values = values[np.isfinite(values)]
+    return float(np.median(values)) if len(values) else 0.0
+
+
+def fill_in_words(name: str, count: int, total: int, fill: float | str) -> str:
+    """Say what happened to the missing values of a column."""
+    if isinstance(fill, float):
+        what = f"the median, {fill:g}"
+    else:
+        what = "the category 'missing'" if fill else "an empty text"
+    return f"{name}: {count} of {total} values are missing and become {what}."
+
+
+def _aligned(values: Any, column: ColumnSchema, place: Place) -> Any:
+    import pyarrow.compute as pc
+
+    numeric = column.kind == "number"
+    if column.kind != "series":
+        values = as_numbers(values, column.name, place) if numeric else as_text(values, column.name)
+    if not values.null_count:
+        return values
+    if column.fill is None:
+        row = pc.index(pc.is_null(values), True).as_py()
+        raise InvalidInput(
+            f"{place(row)}, column {column.name!r}: the value is missing. Fill it in, drop the "
+            "row, or train with missing='fill'."
+        )
+    return pc.fill_null(values, float(column.fill) if numeric else column.fill)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

@@ -1,0 +1,173 @@
+"""The bytes of a data file: found, unpacked, decoded, and told apart by what is in them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from mercer import _memory, data
+from mercer.exceptions import InvalidInput, InvalidType, MissingDependency
+
+_CHUNK = 1 << 22
+_TEXT_SAMPLE = 1 << 16
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A data file: its name for messages, its suffix, its bytes, unpacked, its target if known."""
+
+    name: str
+    suffix: str
+    content: bytes
+    target: str | None = None
+
+    def start(self) -> str:
+        """Return the first lines as text, whatever the encoding."""
+        return decode_start(self.content)
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """What a reader makes of a file.
+
+    ``frame`` is a pyarrow table or a CSR matrix. ``untyped`` says that all cells are text still.
+    ``place`` gives the place of a row in words, for messages. ``target`` belongs to formats that
+    carry one.
+    """
+
+    frame: Any
+    place: Callable[[int], str]
+    notes: tuple[str, ...] = ()
+    untyped: bool = False
+    target: Any = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def find_source(source: Any) -> Source:
+    """Return the bytes of a file, or of a data set that comes with mercer."""
+    if not isinstance(source, str | PathLike):
+        raise InvalidType(
+            f"read_table: expected the path of a file or the name of a data set, got "
+            f"{type(source).__name__}. Data frames need no reading."
+        )
+    name, path, target = str(source), Path(source), None
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except (OSError, ValueError):
+        is_folder = is_file = False
+    if is_folder:
+        raise InvalidInput(
+            f"{name} is a folder, and folders (of graphs) are not read yet. Give a file."
+        )
+    if not is_file:
+        if name not in data.TABLES:
+            raise _not_found(name)
+        path, target = data.table_path(name), data.TABLES[name][1]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror}. Check the file.") from None
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if content.startswith(_GZIP):
+        content = _gunzip(content, name)
+    suffixes = [suffix for suffix in suffixes if suffix != ".gz"]
+    if not content.strip():
+        raise InvalidInput(f"{name} is empty. Give a file with a line for each object.")
+    return Source(name, suffixes[-1] if suffixes else "", content, target)
+
+
+def _not_found(name: str) -> InvalidInput:
+    if "://" in name:
+        return InvalidInput(f"{name} is an address, which is not fetched. Download the file first.")
+    try:
+        beside = [path.name for path in Path(name).parent.iterdir()]
+    except (OSError, ValueError):
+        beside = []
+    near = difflib.get_close_matches(Path(name).name, [*beside, *data.TABLES], n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return InvalidInput(
+        f"There is no file {name[:200]}, and no data set of that name comes with mercer (there are "
+        f"{', '.join(data.TABLES)}).{hint}"
+    )
+
+
+def _gunzip(content: bytes, name: str) -> bytes:
+    """Unpack, but stop before a file that unpacks to more than the memory there is."""
+    limit = (_memory.available_bytes() or 1 << 34) // 4
+    parts: list[bytes] = []
+    size = 0
+    rest = content
+    try:
+        while rest:
+            unpacker = zlib.decompressobj(wbits=31)
+            while not unpacker.eof:
+                part = unpacker.decompress(rest, _CHUNK)
+                if not part and not unpacker.unconsumed_tail and not unpacker.eof:
+                    raise InvalidInput(f"{name} breaks off: the compressed data are incomplete.")
+                size += len(part)
+                if size > limit:
+                    raise InvalidInput(
+                        f"{name} unpacks to more than {_memory.readable(limit)}, a quarter of the "
+                        "free memory. Give a part of it."
+                    )
+                parts.append(part)
+                rest = unpacker.unconsumed_tail
+            rest = unpacker.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        raise InvalidInput(f"{name} is a damaged gzip file: {error}.") from None
+    return b"".join(parts)
+
+
+# ---- text --------------------------------------------------------------------------------------
+
+_BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+_ODD = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def encoding_of(content: bytes) -> str:
+    """Return the encoding that the first bytes announce, else UTF-8."""
+    return next((name for mark, name in _BOMS.items() if content.startswith(mark)), "utf-8")
+
+
+def is_text(content: bytes) -> bool:
+    """Tell text from binary data: no control characters, unless it is UTF-16."""
+    return encoding_of(content) == "utf-16" or not _ODD.search(content[:_TEXT_SAMPLE])
+
+
+def decode_start(content: bytes) -> str:
+    """Return the first lines, with a mark for what cannot be decoded."""
+    return content[:_TEXT_SAMPLE].decode(encoding_of(content), errors="replace")
+
+
+def decode(source: Source, encoding: str | None) -> str:
+    """Return the whole text, or say where it is not what it is said to be."""
+    chosen = encoding or encoding_of(source.content)
+    try:
+        return source.content.decode(chosen)
+    except LookupError:
+        raise InvalidInput(f"There is no encoding {chosen!r}. Try 'utf-8' or 'latin-1'.") from None
+    except UnicodeDecodeError as error:
+        line = source.content[: error.start].count(b"\n") + 1
+        raise InvalidInput(
+            f"{source.name}, line {line}: the bytes there are not {chosen.upper()} text. Save the "
+            "file as UTF-8, or give its encoding, for example encoding='latin-1'."
+        ) from None
+
+
+def arrow() -> Any:
+    """Return pyarrow, or say how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingDependency(
+            "Data files are read with pyarrow, which is not installed. Install it with "
+            "pip install 'mercer[cli]'."
+        ) from None
+    return pyarrow

@@ -1,0 +1,149 @@
+"""What is to be predicted: which column it is, and what kind of task that makes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.io.table_cells import Place, as_numbers, as_text
+from mercer.io.table_source import arrow
+
+Task = Literal["two classes", "many classes", "number", "none"]
+_USUAL = ("target", "y", "class", "label", "diagnosis")
+_FEW = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The values to predict, the task, and why it is that task; ``kept`` are rows with a value."""
+
+    name: str | None
+    values: np.ndarray[Any, Any] | None
+    task: Task
+    reason: str
+    kept: np.ndarray[Any, np.dtype[np.intp]] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str | None, str]:
+    """Return the name of the target column and a note on how it was found."""
+    if wanted is False:
+        return None, ""
+    if wanted is None:
+        usual = [name for name in names if name.strip().lower() in _USUAL]
+        if len(usual) == 1:
+            return usual[0], f"The target is {usual[0]!r}, by its name."
+        found = f"{' and '.join(map(repr, usual))} could be it" if usual else "none is named so"
+        raise InvalidInput(
+            f"{source}: which column is the target? A column called {', '.join(_USUAL[:-1])} or "
+            f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {_listed(names)}."
+        )
+    if wanted in names:
+        return str(wanted), ""
+    position = _position(wanted)
+    if position is not None and -len(names) <= position < len(names):
+        return names[position], f"The target is {names[position]!r}."
+    near = difflib.get_close_matches(str(wanted), names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InvalidInput(f"{source} has no column {wanted!r}.{hint} It has {_listed(names)}.")
+
+
+def find_task(
+    column: Any,
+    name: str,
+    source: str,
+    place: Place,
+    wanted: str | None = None,
+    *,
+    learning: bool = True,
+) -> Target:
+    """Turn the target column into classes or numbers; to learn, there has to be a choice."""
+    import pyarrow.compute as pc
+
+    kept = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+    dropped = len(column) - len(kept)
+    if not len(kept):
+        raise InvalidInput(f"{source}: the target {name!r} has no value in any row.")
+    notes = []
+    if dropped:
+        first = int(np.flatnonzero(~np.isin(np.arange(len(column)), kept))[0])
+        notes.append(
+            f"{dropped} of {len(column)} rows have no value of {name!r} (the first: "
+            f"{place(first)}) and are left out."
+        )
+        column = column.take(arrow().array(kept))
+    if learning:
+        _check_labels(column, name, source, wanted)
+    values, task, reason = _task(column, name, wanted)
+    return Target(name, values, task, reason, kept if dropped else None, tuple(notes))
+
+
+def _check_labels(column: Any, name: str, source: str, wanted: str | None) -> None:
+    import pyarrow.compute as pc
+
+    n, distinct = len(column), len(pc.unique(column))
+    if distinct == 1:
+        raise InvalidInput(
+            f"{source}: the target {name!r} has the value {column[0].as_py()!r} in all {n} rows, "
+            "so there is nothing to learn. Choose another column."
+        )
+    if arrow().types.is_string(column.type) and wanted != "number" and distinct > max(_FEW, n / 2):
+        raise InvalidInput(
+            f"{source}: the target {name!r} has {distinct} different labels in {n} rows, too many "
+            "to learn from. Choose another column."
+        )
+
+
+def _task(column: Any, name: str, wanted: str | None) -> tuple[Any, Task, str]:
+    pa = arrow()
+    import pyarrow.compute as pc
+
+    if wanted not in (None, "classes", "number"):
+        raise InvalidParameter(f"task={wanted!r} has to be 'classes' or 'number'.")
+    n, distinct = len(column), len(pc.unique(column))
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return _number_task(column, name, n, distinct, wanted)
+    if wanted == "number":
+        return as_numbers(column, name, str).to_numpy(zero_copy_only=False), "number", "said so"
+    labels = np.array(as_text(column, name).to_pylist())
+    return labels, _classes(distinct), f"{name!r} holds {distinct} labels"
+
+
+def _number_task(
+    column: Any, name: str, n: int, distinct: int, wanted: str | None
+) -> tuple[Any, Task, str]:
+    values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InvalidInput(f"The target {name!r} is not finite in row {row}. Correct or remove it.")
+    whole = bool(np.all(values == np.rint(values)) and np.all(np.abs(values) < 2.0**53))
+    if wanted == "number":
+        return values, "number", "said so"
+    labels = values.astype(np.int64) if whole else values
+    if wanted == "classes":
+        return labels, _classes(distinct), "said so"
+    if whole and distinct <= max(2, min(_FEW, n / 3)):
+        return labels, _classes(distinct), f"{name!r} holds {distinct} different whole numbers"
+    what = f"{distinct} different whole numbers" if whole else "numbers with fractions"
+    return values, "number", f"{name!r} holds {what}"
+
+
+def _classes(distinct: int) -> Task:
+    return "two classes" if distinct == 2 else "many classes"
+
+
+def _position(wanted: Any) -> int | None:
+    try:
+        return int(wanted) if not isinstance(wanted, bool | float) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

@@ -1,0 +1,300 @@
+"""Tables of data: read from files, described, and prepared for a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.io.read_formats import read_raw
+from mercer.io.table_cells import Place, plain, typed
+from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill
+from mercer.io.table_source import RawTable, arrow, find_source
+from mercer.io.table_target import Target, Task, choose_target, find_task
+from mercer.kernels.auto import USED, Column, describe_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Data that a machine can take: ``X`` without missing values, ``y``, and the schema of both.
+
+    ``notes`` say in words what was filled in.
+    """
+
+    X: Any
+    y: np.ndarray[Any, Any] | None
+    schema: Schema
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A table of data with what was found out about it; printing it tells.
+
+    Attributes
+    ----------
+    source : str
+        Where it came from.
+    frame : pyarrow table or CSR matrix
+        All columns but the target.
+    columns : tuple of Column
+        What each of them holds and why; those that are not ``used`` are set aside.
+    target, target_name
+        The values to predict and the name of their column, or None.
+    task : {"two classes", "many classes", "number", "none"}
+        What there is to learn, and ``reason`` in words.
+    missing : dict
+        How many values are missing in each column that lacks some.
+    notes : tuple of str
+        What was noticed or decided while reading.
+    """
+
+    source: str
+    frame: Any
+    columns: tuple[Column, ...] = ()
+    target: np.ndarray[Any, Any] | None = None
+    target_name: str | None = None
+    task: Task = "none"
+    reason: str = ""
+    missing: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    place: Place = "row {}".format
+    zero_based: bool = False
+
+    def __len__(self) -> int:
+        return int(self.frame.shape[0])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the columns are those of a sparse matrix, all of them numbers."""
+        return bool(sparse.issparse(self.frame))
+
+    @property
+    def used(self) -> list[str]:
+        """The names of the columns that are not set aside."""
+        return [str(column.name) for column in self.columns if column.used]
+
+    def take(self, rows: Any) -> Table:
+        """Return some rows."""
+        index = np.arange(len(self))[rows]
+        frame = self.frame[index] if self.is_sparse else self.frame.take(arrow().array(index))
+        y = None if self.target is None else self.target[index]
+        place = self.place
+        missing = {} if self.is_sparse else _missing_values(frame)
+        return replace(
+            self,
+            frame=frame,
+            target=y,
+            missing=missing,
+            place=lambda row: place(int(index[row])),
+        )
+
+    def prepare(self, rows: Any = None, *, missing: str = "fill") -> Prepared:
+        """Return all rows in the form that machines take.
+
+        Missing numbers become the median, missing categories a category of their own, missing
+        texts empty ones; the medians are those of ``rows``, the training rows (default: all).
+        With ``missing="error"`` a missing value is an error.
+        """
+        if missing not in ("fill", "error"):
+            raise InvalidParameter(f"missing={missing!r} has to be 'fill' or 'error'.")
+        schema = self._schema(self if rows is None else self.take(rows), missing == "fill")
+        notes = [
+            fill_in_words(column.name, self.missing[column.name], len(self), column.fill)
+            for column in schema.columns
+            if column.name in self.missing and column.fill is not None
+        ]
+        return Prepared(schema.align(self), self.target, schema, tuple(notes))
+
+    def _schema(self, training: Table, fill: bool) -> Schema:
+        labels = () if self.target is None or self.task == "number" else np.unique(self.target)
+        shared: dict[str, Any] = {
+            "target": self.target_name,
+            "task": self.task,
+            "labels": tuple(label.item() for label in labels),
+        }
+        if self.is_sparse:
+            width = int(self.frame.shape[1])
+            return Schema(width=width, zero_based=self.zero_based, **shared)
+        columns = []
+        for column in self.columns:
+            if column.used:
+                values = training.frame[column.name]
+                given = learn_fill(values, column.kind) if fill else None
+                columns.append(ColumnSchema(str(column.name), column.kind, given))
+        if not columns:
+            aside = "; ".join(f"{column.name}: {column.reason}" for column in self.columns[:8])
+            raise InvalidInput(f"{self.source}: no column is left to learn from ({aside}).")
+        return Schema(tuple(columns), **shared)
+
+    def __repr__(self) -> str:
+        rows = f"{len(self):,} rows" if len(self) != 1 else "1 row"
+        lines = [f"{self.source}: {rows}"]
+        if self.is_sparse:
+            lines.append(f"  {self.frame.shape[1]:,} sparse columns of numbers")
+        for kind in USED:
+            names = [str(c.name) for c in self.columns if c.kind == kind]
+            if names:
+                more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+                lines.append(f"  {kind}: {', '.join(names[:8])}{more}")
+        aside = [column for column in self.columns if not column.used]
+        lines += [f"  set aside: {column.name} ({column.reason})" for column in aside]
+        if self.target_name is not None:
+            lines.append(f"  target: {self.target_name}, {self.task} ({self.reason})")
+        if self.missing:
+            total = sum(self.missing.values())
+            values = "1 value" if total == 1 else f"{total:,} values"
+            lines.append(f"  missing: {values} in {', '.join(list(self.missing)[:8])}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+def read_table(
+    source: Any,
+    target: str | int | bool | None = None,
+    *,
+    like: Schema | None = None,
+    kinds: Mapping[str, str] | None = None,
+    task: str | None = None,
+    missing: Collection[str] = (),
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+) -> Table:
+    """Read a table from a file, or one of the data sets that come with mercer.
+
+    Parameters
+    ----------
+    source : path or str
+        A file of separated values (CSV and the like), Parquet, JSON lines or LIBSVM, plain or
+        packed with gzip, told apart by content; or the name of a data set such as ``"heart"``.
+    target : str, int or False, optional
+        The column to predict, by name or position; a column called target, y, class, label or
+        diagnosis is found by itself. False: there is none.
+    like : Schema, optional
+        The schema of the training data, for new data: columns get the types they had there, and
+        the target may be missing.
+    kinds : dict, optional
+        What columns hold, where you know better: ``{"zip": "category"}``.
+    task : {"classes", "number"}, optional
+        What the target is, where you know better.
+    missing : list of str
+        More ways in which the file writes missing values, besides nothing, NA, N/A, NaN, null, ?.
+    delimiter, header, encoding
+        How a text file is written, where that cannot be found out.
+    """
+    if isinstance(missing, str):
+        missing = [missing]
+    found = find_source(source)
+    expected = {*(kinds or {}), *(like.names if like else ()), *([target] if target else ())}
+    options: dict[str, Any] = {
+        "delimiter": delimiter, "header": header, "encoding": encoding, "names": expected,
+    }  # fmt: skip
+    if like is not None and like.width is not None:
+        options |= {"zero_based": like.zero_based, "width": like.width}
+    raw = read_raw(found, **options)
+    if sparse.issparse(raw.frame):
+        return _sparse_table(raw, found.name, target, like, task)
+    if like is not None:
+        kinds = {**like.kinds, **(kinds or {})}
+        target = target if target is not None else _known_target(raw, like)
+    names = raw.frame.column_names
+    if not len(raw.frame) or not names:
+        raise InvalidInput(f"{found.name} has no rows. Give a line for each object.")
+    if target is None and found.target is not None:
+        target = found.target
+    name, note = choose_target(names, target, found.name)
+    wanted = {**(kinds or {}), **({} if name is None else {name: _target_kind(task, like)})}
+    frame = _typed_frame(raw, wanted, missing, found.name)
+    y = Target(None, None, "none", "")
+    if name is not None:
+        asked = task if like is None else ("number" if like.task == "number" else "classes")
+        cells = frame[name].combine_chunks()
+        y = find_task(cells, name, found.name, raw.place, asked, learning=like is None)
+        frame = frame.drop_columns([name])
+    place = raw.place
+    if y.kept is not None:
+        kept = y.kept
+        frame = frame.take(arrow().array(kept))
+        place = lambda row: raw.place(int(kept[row]))  # noqa: E731
+    there = set(frame.column_names)
+    known = {key: kind for key, kind in (kinds or {}).items() if key in there}
+    return Table(
+        source=found.name,
+        frame=frame,
+        columns=describe_columns(frame, known),
+        target=y.values,
+        target_name=name,
+        task=y.task,
+        reason=y.reason,
+        missing=_missing_values(frame),
+        notes=tuple(note for note in (*raw.notes, note, *y.notes) if note),
+        place=place,
+    )
+
+
+def _missing_values(frame: Any) -> dict[str, int]:
+    counts = {name: int(frame[name].null_count) for name in frame.column_names}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _known_target(raw: RawTable, like: Schema) -> str | bool:
+    there = like.target is not None and like.target in raw.frame.column_names
+    return like.target if there and like.target is not None else False
+
+
+def _target_kind(task: str | None, like: Schema | None) -> str | None:
+    """Return how the cells of the target are to be read: as numbers, as text, or as they look."""
+    if like is None:
+        return "number" if task == "number" else None
+    textual = any(isinstance(label, str) for label in like.labels)
+    return "category" if textual else "number"
+
+
+def _typed_frame(
+    raw: RawTable, kinds: Mapping[str, str | None], missing: Collection[str], source: str
+) -> Any:
+    def place(row: int) -> str:
+        return f"{source}, {raw.place(row)}"
+
+    columns = {}
+    for name in raw.frame.column_names:
+        column = raw.frame[name]
+        if raw.untyped:
+            kind = kinds.get(name)
+            wanted = None if kind is None else "number" if kind == "number" else "text"
+            columns[name] = typed(column, name, place, missing, wanted)
+        else:
+            columns[name] = plain(column)
+    return arrow().table(columns)
+
+
+def _sparse_table(
+    raw: RawTable, source: str, target: Any, like: Schema | None, task: str | None
+) -> Table:
+    if target not in (None, False):
+        raise InvalidInput(
+            f"{source} is a LIBSVM file, whose target is the first value of each line; leave the "
+            f"target {target!r} away."
+        )
+    asked = task if like is None else ("number" if like.task == "number" else "classes")
+    labels = arrow().array(raw.target)
+    y = (
+        Target(None, None, "none", "")
+        if target is False
+        else find_task(labels, "label", source, raw.place, asked, learning=like is None)
+    )
+    return Table(
+        source=source,
+        frame=raw.frame,
+        target=y.values,
+        target_name=y.name,
+        task=y.task,
+        reason=y.reason,
+        notes=raw.notes,
+        place=raw.place,
+        zero_based=raw.extra["zero_based"],
+    )

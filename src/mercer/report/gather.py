@@ -1,0 +1,276 @@
+"""Make the record of a fitted model: everything that a report shows is computed here."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._typing import IntArray
+from mercer.estimators.machine import take_objects
+from mercer.exceptions import InvalidInput
+from mercer.kernels.encoders import row_count
+from mercer.problems.certificate import Certificate
+from mercer.report import explain, pictures, surface, table, text, words
+from mercer.report.anatomy import Anatomy
+from mercer.report.answers import Answers, answers_of
+from mercer.report.record import VERSION, Fact, Proof, Record
+from mercer.report.sampling import sample
+
+POINTS = 40
+TRAIN_ROWS = 2000
+
+
+def describe(
+    model: Any,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    search: Any = None,
+    name: str = "",
+    target: str = "",
+    columns: Sequence[Any] | None = None,
+    task: str | None = None,
+    baseline: Any = None,
+    kernel_reasons: Sequence[str] = (),
+    seconds: float | None = None,
+    seed: int | None = None,
+    notes: Sequence[str] = (),
+    train_rows: Sequence[Any] | None = None,
+    test_rows: Sequence[Any] | None = None,
+) -> Record:
+    """Gather what a report shows about a fitted model.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted machine of mercer, or a pipeline that ends in one.
+    X_train, y_train, X_test, y_test
+        What it was fitted on, and rows that it never saw; ``None`` for answers that are not known.
+    search : fitted search, optional
+        With ``cv_results_`` in scikit-learn's format; ``dropped`` and ``bound`` are shown if there.
+        By default that of the machine itself, where it found its parameters ``"auto"``.
+    name, target : str
+        The names of the data and of the target.
+    columns : sequence of str, optional
+        The names of the columns; those of a frame by default.
+    task : str, optional
+        The kind of the task in words; found from the model by default.
+    baseline : estimator, optional
+        A fitted model to compare with; by default the most frequent class or the mean of training.
+    kernel_reasons, notes : sequences of str
+        Why this kernel, and anything else that the reader should know.
+    seconds : float, optional
+        The time that everything took.
+    seed : int, optional
+        The seed of the run; samples and resamples of the report use it too.
+    train_rows, test_rows : sequences, optional
+        What rows are called; their index in a pandas frame or 1, 2, 3 … by default.
+
+    Returns
+    -------
+    Record
+        Plain data; :func:`write_report` makes a page of it.
+    """
+    anatomy = Anatomy(model, X_train)
+    check_is_fitted(anatomy.machine)
+    _check_rows("X_train", X_train, y_train)
+    _check_rows("X_test", X_test, y_test)
+    draw = 0 if seed is None else int(seed) % 2**32
+    answers = answers_of(anatomy, y_train, X_test, y_test, baseline, draw)
+    main = answers.scores[0] if answers.scores else None
+    proof = _proof(anatomy.machine)
+    rows = row_count(X_test)
+    if anatomy.one_class and main is not None and main.name == "Accepted":
+        trust, verdict = words.acceptance_verdict(main, rows)
+    else:
+        trust, verdict = words.verdict(main, rows, proof, answers.baseline)
+    train_score = _train_score(anatomy, X_train, y_train, main, draw)
+    names = table.column_names(X_train, columns)
+    shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
+    near = _neighbours(anatomy, X_train, X_test, shown, answers, (names, train_rows, test_rows))
+    some = sample(answers.test_groups, explain.PART_ROWS, draw)
+    summands = explain.parts(anatomy, X_test, some)
+    by_column = [] if summands else explain.column_parts(anatomy, X_test, some, names)
+    return Record(
+        version=VERSION,
+        title=text.clean(name, 80) or "Model report",
+        machine=anatomy.name,
+        kernel="" if anatomy.kernel is None else text.formula(anatomy.kernel),
+        task=text.clean(task or answers.task, 80),
+        target=text.clean(target, 80),
+        headline=words.headline(main, rows),
+        trust=trust,
+        verdict=verdict,
+        remarks=[*words.remarks(main, train_score, rows), *(text.clean(n, 600) for n in notes)],
+        facts=_facts(anatomy, task or answers.task, rows, names, target, seconds),
+        kernel_reasons=[text.clean(reason, 600) for reason in kernel_reasons],
+        baseline=answers.baseline,
+        train_score=train_score,
+        scores=answers.scores,
+        confusion=answers.confusion,
+        residuals=answers.residuals(X_test, test_rows, draw),
+        calibration=answers.calibration,
+        search=surface.surface(search or getattr(anatomy.machine, "search_", None)),
+        proof=proof,
+        support=explain.support(anatomy, answers.train_codes, answers.names),
+        parts=summands or by_column,
+        parts_are_columns=bool(by_column),
+        neighbours=near,
+        gram=_gram(anatomy, answers, draw),
+        map=_map(
+            anatomy, answers, X_train, X_test, shown, near is not None, train_rows, test_rows, draw
+        ),
+        reproduction=_reproduction(anatomy, seed),
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _check_rows(name: str, X: Any, y: Any) -> None:
+    count = row_count(X)
+    if count == 0:
+        raise InvalidInput(f"describe: {name} has no rows; a report needs at least one.")
+    if y is not None and len(y) != count:
+        raise InvalidInput(
+            f"describe: {name} has {count:,} rows and its answers number {len(y):,}. Pass the "
+            "answers of these rows."
+        )
+
+
+def _train_score(anatomy: Anatomy, X: Any, y: Any, main: Any, seed: int) -> float | None:
+    """Return the main score on (a sample of) the training rows."""
+    if main is None or y is None or main.name not in ("Accuracy", "R²"):
+        return None
+    rows = sample(np.zeros(anatomy.rows, dtype=np.intp), TRAIN_ROWS, seed)
+    part = X[rows][:, :] if anatomy.precomputed else take_objects(X, rows)
+    return float(anatomy.model.score(part, np.asarray(y)[rows]))
+
+
+def _neighbours(
+    anatomy: Anatomy, X_train: Any, X_test: Any, shown: IntArray, answers: Answers, names: Any
+) -> Any:
+    return explain.neighbours(
+        anatomy,
+        X_train,
+        X_test,
+        shown,
+        names,
+        actual=[answers.actual_text(i) for i in shown],
+        predicted=[answers.predicted_text(i) for i in shown],
+        wrong=answers.wrong[shown],
+        winners=answers.winners[shown],
+        seconds=answers.seconds[shown],
+        train_labels=answers.train_texts,
+        class_names=answers.names,
+    )
+
+
+def _gram(anatomy: Anatomy, answers: Answers, seed: int) -> Any:
+    if anatomy.kernel is None:
+        return None
+    return pictures.gram_picture(
+        anatomy, answers.train_groups, answers.group_names, answers.train_order,
+        answers.ordered_by, seed,
+    )  # fmt: skip
+
+
+def _map(
+    anatomy: Anatomy,
+    answers: Answers,
+    X_train: Any,
+    X_test: Any,
+    shown: IntArray,
+    linked: bool,
+    train_rows: Sequence[Any] | None,
+    test_rows: Sequence[Any] | None,
+    seed: int,
+) -> Any:
+    if anatomy.kernel is None or not linked:
+        return None
+    return pictures.kernel_map(
+        anatomy,
+        answers.train_groups,
+        answers.group_names,
+        answers.groups_are_ordered,
+        lambda rows: table.row_names(X_train, train_rows, rows),
+        anatomy.transform(take_objects(X_test, shown)),
+        answers.test_groups[shown],
+        table.row_names(X_test, test_rows, shown),
+        seed,
+    )
+
+
+def _proof(machine: Any) -> Proof | None:
+    certificate = getattr(machine, "certificate_", None)
+    if certificate is None and getattr(machine, "certificates_", None):
+        certificate = Certificate.total(machine.certificates_)
+    if certificate is None:
+        return None
+    return Proof(
+        problem=certificate.problem,
+        status=certificate.status,
+        primal=float(certificate.primal),
+        dual=float(certificate.dual),
+        gap=float(certificate.gap),
+        relative_gap=float(certificate.relative_gap),
+        stationarity=float(certificate.stationarity),
+        primal_feasibility=float(certificate.primal_feasibility),
+        dual_feasibility=float(certificate.dual_feasibility),
+        complementarity=float(certificate.complementarity),
+        iterations=int(certificate.iterations),
+        seconds=float(certificate.seconds),
+        kernel_evaluations=int(certificate.kernel_evaluations),
+    )
+
+
+def _facts(
+    anatomy: Anatomy,
+    task: str,
+    test_rows: int,
+    columns: list[str],
+    target: str,
+    seconds: float | None,
+) -> list[Fact]:
+    width = "a kernel matrix" if anatomy.precomputed else text.counted(len(columns), "column")
+    facts = [
+        Fact("Task", text.clean(task)),
+        Fact("Data", f"{anatomy.rows:,} training rows, {test_rows:,} test rows, {width}"),
+        Fact("Machine", anatomy.name),
+    ]
+    if target:
+        facts.insert(1, Fact("Target", text.clean(target)))
+    if anatomy.kernel is not None:
+        facts.append(Fact("Kernel", text.formula(anatomy.kernel)))
+    for parameter in ("C", "nu", "epsilon"):
+        value = anatomy.parameter(parameter)
+        if isinstance(value, int | float | np.number):
+            facts.append(
+                Fact(
+                    {"nu": "ν", "epsilon": "ε"}.get(parameter, parameter), text.number(float(value))
+                )
+            )
+    if seconds is not None:
+        facts.append(Fact("Time", f"{text.number(float(seconds), 3)} s"))
+    return facts
+
+
+def _reproduction(anatomy: Anatomy, seed: int | None) -> list[Fact]:
+    versions = [
+        f"{package} {metadata.version(package)}"
+        for package in ("mercer", "numpy", "scipy", "scikit-learn", "numba")
+    ]
+    with np.printoptions(legacy="1.25"):  # 10.0, not np.float64(10.0)
+        model = " ".join(repr(anatomy.model).split())
+    return [
+        Fact("Model", text.clean(model, 2000)),
+        Fact("Seed", "none given" if seed is None else str(int(seed))),
+        Fact("Versions", ", ".join([*versions, f"Python {platform.python_version()}"])),
+        Fact("System", text.clean(f"{platform.system()} on {platform.machine()}")),
+    ]

@@ -1,0 +1,90 @@
+"""Two pictures of the kernel: its matrix ordered by class, and the plane it sees most in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._typing import Array, IntArray
+from mercer.report.anatomy import Anatomy
+from mercer.report.record import GramPicture, Map
+from mercer.report.sampling import sample
+
+GRAM_ROWS = 220
+MAP_ROWS = 300
+
+
+def gram_picture(
+    anatomy: Anatomy, groups: IntArray, names: list[str], order: Array, by: str, seed: int
+) -> GramPicture:
+    """Return the kernel matrix of a sample of training rows, sorted by group, then by ``order``."""
+    rows = sample(groups, GRAM_ROWS, seed)
+    rows = rows[np.lexsort((order[rows], groups[rows]))]
+    K = anatomy.gram(rows)
+    low, high = float(K.min()), float(K.max())
+    span = high - low if high > low else 1.0
+    present, sizes = np.unique(groups[rows], return_counts=True)
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    blocks = np.add.reduceat(np.add.reduceat(K, edges[:-1], axis=0), edges[:-1], axis=1)
+    return GramPicture(
+        levels=np.round(255 * (K - low) / span).astype(np.uint8),
+        low=low,
+        high=high,
+        labels=[names[c] for c in present],
+        sizes=sizes.astype(np.intp),
+        means=blocks / np.outer(sizes, sizes),
+        total=anatomy.rows,
+        ordered_by=by,
+    )
+
+
+def kernel_map(
+    anatomy: Anatomy,
+    groups: IntArray,
+    names: list[str],
+    ordered: bool,
+    names_of: Callable[[IntArray], list[str]],
+    test: Any,
+    test_groups: IntArray,
+    test_names: list[str],
+    seed: int,
+) -> Map:
+    """Return the first two kernel principal components of training rows, with test rows in them.
+
+    The components are eigenvectors of the centred matrix K̃ = HKH of a sample; a test row x has
+    the coordinates Σᵢ vᵢ k̃(xᵢ, x) / √λ. Schölkopf, Smola and Müller (1998).
+    """
+    rows = sample(groups, MAP_ROWS, seed)
+    K = anatomy.gram(rows)
+    means = K.mean(axis=0)
+    centred = K - means - means[:, None] + means.mean()
+    first = max(0, len(rows) - 2)
+    values, vectors = eigh(centred, subset_by_index=[first, len(rows) - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if len(values) == 1:
+        values, vectors = np.append(values, 0.0), np.column_stack([vectors, np.zeros(1)])
+    total = float(np.trace(centred))
+    real = values > 1e-10 * max(total, 1e-300)
+    # A sign that does not depend on the library of linear algebra.
+    vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    scale = np.sqrt(np.where(real, values, 0.0))
+    place = vectors * scale
+    new = anatomy.cross(test, rows)
+    new = new - new.mean(axis=1, keepdims=True) - means + means.mean()
+    projected = new @ (vectors * np.divide(1, scale, out=np.zeros(2), where=real))
+    everything = np.vstack([place, projected])
+    return Map(
+        x=everything[:, 0],
+        y=everything[:, 1],
+        group=np.concatenate([groups[rows], test_groups]).astype(np.intp),
+        support=np.concatenate([np.isin(rows, anatomy.support), np.zeros(len(projected), bool)]),
+        point=np.concatenate([np.full(len(rows), -1), np.arange(len(projected))]).astype(np.intp),
+        rows=names_of(rows) + test_names,
+        groups=names,
+        ordered=ordered,
+        explained=np.where(real, values, 0.0) / total if total > 0 else np.zeros(2),
+        total=anatomy.rows,
+    )

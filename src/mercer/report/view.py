@@ -1,0 +1,89 @@
+"""Render a record as one self-contained page. Nothing is computed here but places on the page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from mercer._files import atomic
+from mercer.exceptions import MissingDependency
+from mercer.report import text, words
+from mercer.report.record import Record
+
+_TRUST = {
+    "yes": "Can be trusted",
+    "caution": "With care",
+    "no": "Do not rely on it",
+    "unknown": "Not judged",
+}
+
+
+def render(record: Record) -> str:
+    """Return the report as the text of an HTML page that loads nothing.
+
+    Every text of the record is escaped; a content security policy lets only the page's own style
+    and script act, by their hashes.
+    """
+    style, script = _asset("style.css"), _asset("script.js")
+    page: str = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            record=record,
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            trust=_TRUST[record.trust],
+        )
+    )
+    # A record from a file may hold halves of surrogate pairs, which no page can.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write_report(record: Record, path: str | os.PathLike[str]) -> Path:
+    """Write the report of a record to a file, whole or not at all, and return its path."""
+    atomic.write(path, [render(record).encode("utf-8")])
+    return Path(path)
+
+
+@cache
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingDependency(
+            "A report needs the package jinja2, which is not installed. Install it with "
+            "pip install 'mercer[cli]'."
+        ) from None
+    from markupsafe import Markup
+
+    from mercer.report import charts
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("mercer.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=text.number, fixed=text.fixed, percent=text.percent, counted=text.counted
+    )
+    environment.globals.update(charts=charts, words=words, own=Markup, enumerate=enumerate, zip=zip)
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("mercer.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -1,0 +1,164 @@
+"""One row for each machine that can be asked for by name: its class, its task, its search."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.estimators.auto import SHARES, Axes
+from mercer.estimators.linear_svm import LinearSVC, LinearSVR
+from mercer.estimators.svc import SVC, NuSVC
+from mercer.estimators.svr import SVR, NuSVR
+from mercer.exceptions import InvalidParameter
+from mercer.io.tables import Table
+from mercer.kernels.auto import Proposal
+from mercer.kernels.base import Kernel
+
+MANY_ROWS = 20_000
+_COSTS = tuple(10.0**e for e in range(-3, 6))
+_TUBE, _TOL = 0.1, 1e-3
+_USUAL_SPREAD = (1e-2, 1e4)
+"""Spreads of a target that the automatic values of C suit, as they grow where that helps."""
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is known of a machine: a new one is a row of ``MACHINES``.
+
+    Attributes
+    ----------
+    name, title : str
+        What it is called on the command line, and in words.
+    estimator : class
+    task : {"classes", "number"}
+    takes_kernel : bool
+        Machines without a kernel take numbers only.
+    settings, grid : functions
+        Fixed parameters and a grid of parameters (besides the kernel's widths) for a target of a
+        given spread.
+    automatic : bool
+        Whether the automatic grid of the estimator is right for targets of usual size.
+    """
+
+    name: str
+    title: str
+    estimator: Callable[..., Any]
+    task: str
+    takes_kernel: bool = True
+    settings: Callable[[float], Settings] = lambda spread: {}
+    grid: Callable[[float], Settings] = lambda spread: {"C": [c * spread for c in _COSTS]}
+    automatic: bool = True
+
+    def make(self, kernel: Kernel | None, spread: float, seed: int) -> Any:
+        """Return the machine, not fitted."""
+        given = dict(self.settings(spread))
+        if self.takes_kernel:
+            given["kernel"] = kernel
+        machine = self.estimator(**given)
+        known = machine.get_params(deep=False)
+        return machine.set_params(random_state=seed) if "random_state" in known else machine
+
+    def search(self, machine: Any, X: Any, spread: float) -> Any:
+        """Return the grid to search: automatic, or with the widths that the kernel leaves open."""
+        kernel = machine.get_params(deep=False).get("kernel")
+        open_widths = set() if kernel is None else set(Proposal.of(kernel, ()).tunable)
+        axes = Axes.of(machine, X).values
+        widths = {name: values for name, values in axes.items() if name.startswith("kernel__")}
+        low, high = _USUAL_SPREAD
+        if self.automatic and set(widths) == open_widths and low <= spread <= high:
+            return "auto"
+        wanted = {name: values for name, values in widths.items() if name in open_widths}
+        return {**self.grid(spread), **wanted}
+
+
+def _in_units(spread: float) -> Settings:
+    return {"tol": _TOL * spread}
+
+
+def _tube(spread: float) -> Settings:
+    return {"epsilon": _TUBE * spread, **_in_units(spread)}
+
+
+MACHINES = (
+    Machine("svc", "support vector machine", SVC, "classes"),
+    Machine("nusvc", "ν-support vector machine", NuSVC, "classes", grid=lambda s: {"nu": SHARES}),
+    Machine("linear", "linear support vector machine", LinearSVC, "classes", takes_kernel=False),
+    Machine("svr", "support vector regression", SVR, "number", settings=_tube),
+    Machine(
+        "nusvr", "ν-support vector regression", NuSVR, "number", settings=_in_units,
+        grid=lambda s: {"nu": (0.3, 0.5, 0.7), "C": [c * s for c in _COSTS[2:7]]}, automatic=False,
+    ),
+    Machine(
+        "linear", "linear support vector regression", LinearSVR, "number", takes_kernel=False,
+        settings=_tube,
+    ),
+)  # fmt: skip
+"""The first row of a task is its usual machine."""
+
+
+def task_of(table: Table) -> str:
+    """Return the kind of machine that a table asks for."""
+    return "number" if table.task == "number" else "classes"
+
+
+def find(name: str, task: str) -> Machine:
+    """Return the machine of a name for a task."""
+    fitting = {row.name: row for row in MACHINES if row.task == task}
+    if name in fitting:
+        return fitting[name]
+    others = {row.name for row in MACHINES} - set(fitting)
+    near = difflib.get_close_matches(name, fitting, n=1)
+    cause = f"There is no machine {name!r}"
+    if name in others:
+        cause = f"The machine {name!r} is not for this target, which holds {_words(task)}"
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise InvalidParameter(f"{cause}.{hint} There are {', '.join(fitting)}.")
+
+
+def choose(table: Table, name: str | None, kernel: Any) -> tuple[Machine, str]:
+    """Return the machine for a table, and why it is that one."""
+    task = task_of(table)
+    usual = next(row for row in MACHINES if row.task == task)
+    if name is not None:
+        machine = find(name, task)
+        if not machine.takes_kernel:
+            _check_numbers(machine, table, kernel)
+        return machine, f"{machine.title}, as asked for"
+    if len(table) > MANY_ROWS and kernel is None and not _other_columns(table):
+        plain = next(row for row in MACHINES if row.task == task and not row.takes_kernel)
+        return plain, (
+            f"{plain.title}: {len(table):,} rows of numbers are more than {MANY_ROWS:,}, which it "
+            f"learns from in seconds; --machine {usual.name} takes longer and may do better"
+        )
+    return usual, f"{usual.title}, the usual one for {_words(task)}"
+
+
+def _check_numbers(machine: Machine, table: Table, kernel: Any) -> None:
+    if kernel is not None:
+        raise InvalidParameter(
+            f"The machine {machine.name!r} has no kernel. Leave the kernel away, or choose another "
+            "machine."
+        )
+    others = _other_columns(table)
+    if others:
+        raise InvalidParameter(
+            f"The machine {machine.name!r} takes numbers only, and column {others[0]!r} of "
+            f"{table.source} holds none. Choose a machine with a kernel."
+        )
+
+
+def _other_columns(table: Table) -> list[str]:
+    return [str(c.name) for c in table.columns if c.used and c.kind != "number"]
+
+
+def _words(task: str) -> str:
+    return "numbers" if task == "number" else "classes"
+
+
+def names() -> Iterable[str]:
+    """Return the names of all machines, each once."""
+    return dict.fromkeys(row.name for row in MACHINES)

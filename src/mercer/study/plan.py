@@ -1,0 +1,203 @@
+"""What is decided before anything is fitted: task, kernel, machine, and the rows of the test."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from mercer._typing import IntArray
+from mercer.estimators.machine import take_objects
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.io.tables import Prepared, Table, read_table
+from mercer.kernels.auto import auto_kernel
+from mercer.kernels.base import Kernel
+from mercer.kernels.expression import parse_kernel
+from mercer.study import machines
+from mercer.study.machines import Machine
+
+FEWEST_ROWS = 8
+FEW_TEST_ROWS = 30
+_WIDTHS = ("gamma", "sigma", "length_scale")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A study before its fit.
+
+    ``train`` and ``test`` are rows of the table; ``prepared`` holds all rows, with missing values
+    filled by what the training rows say.
+    """
+
+    table: Table
+    prepared: Prepared
+    kernel: Kernel | None
+    reasons: tuple[str, ...]
+    machine: Machine
+    why: str
+    train: IntArray
+    test: IntArray
+    folds: int
+    seed: int
+    notes: tuple[str, ...]
+    began: float
+
+    @property
+    def y(self) -> Any:
+        """The answers of all rows."""
+        return self.prepared.y
+
+    def rows(self, index: IntArray) -> Any:
+        """Return some rows, prepared."""
+        return take_objects(self.prepared.X, index)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The columns that only tell rows apart."""
+        return tuple(str(c.name) for c in self.table.columns if c.kind == "identifier")
+
+
+def make_plan(
+    source: Any,
+    target: str | int | None = None,
+    *,
+    kernel: str | Kernel | None = None,
+    machine: str | None = None,
+    task: str | None = None,
+    test_share: float = 0.25,
+    cv: int = 5,
+    seed: int = 0,
+) -> Plan:
+    """Read the data and decide what to do with them."""
+    began = time.perf_counter()
+    _check(test_share, cv, seed)
+    given = parse_kernel(kernel) if isinstance(kernel, str) else kernel
+    table = open_table(source, target, task)
+    chosen, why = machines.choose(table, machine, given)
+    classes = table.task != "number"
+    train, test = split(table.target, classes, test_share, seed)
+    prepared = prepare(table, train)
+    proposed, reasons = _kernel(table, prepared, chosen, given)
+    folds, few = _folds(table, train, cv)
+    notes = [*table.notes, *prepared.notes, *few]
+    if len(test) < FEW_TEST_ROWS:
+        notes.append(
+            f"Only {len(test)} rows are left for the test, so that its interval is wide; more data "
+            "would say more."
+        )
+    return Plan(
+        table, prepared, proposed, reasons, chosen, why, train, test, folds, seed, tuple(notes),
+        began,
+    )  # fmt: skip
+
+
+def open_table(source: Any, target: str | int | None, task: str | None) -> Table:
+    """Read a table to learn from; a table that was read already is taken as it is."""
+    table = source if hasattr(source, "prepare") else read_table(source, target, task=task)
+    if table.target is None:
+        raise InvalidInput(f"{table.source} has no target. Name the column to predict.")
+    if len(table) < FEWEST_ROWS:
+        raise InvalidInput(
+            f"{table.source} has {len(table)} rows with a target; to learn and to test needs at "
+            f"least {FEWEST_ROWS}."
+        )
+    return table
+
+
+def prepare(table: Table, train: IntArray) -> Prepared:
+    """Return all rows in the form that machines take, filled by what the training rows say."""
+    prepared = table.prepare(train)
+    return replace(prepared, X=with_short_indices(prepared.X))
+
+
+def with_short_indices(X: Any) -> Any:
+    """Return a sparse matrix with 32-bit indices, where they suffice: machines want them."""
+    if not sparse.issparse(X) or X.indices.dtype == np.int32 or X.nnz >= 2**31:
+        return X
+    indices, starts = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array((X.data, indices, starts), shape=X.shape)
+
+
+def split(target: Any, classes: bool, test_share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Return rows for training and for the test, in order; each class gives its share of both."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(target))
+    if not classes:
+        count = min(max(1, round(test_share * len(order))), len(order) - 2)
+        return np.sort(order[count:]), np.sort(order[:count])
+    codes = np.unique(target, return_inverse=True)[1][order]
+    parts = [order[codes == code] for code in range(codes.max() + 1)]
+    chosen = [part[: min(round(test_share * len(part)), len(part) - 1)] for part in parts]
+    test = np.concatenate(chosen)
+    if not len(test):
+        test = max(parts, key=len)[:1]
+    return np.setdiff1d(order, test), np.sort(test)
+
+
+def _kernel(
+    table: Table, prepared: Prepared, machine: Machine, given: Kernel | None
+) -> tuple[Kernel | None, tuple[str, ...]]:
+    """Return the kernel and why it is that one."""
+    aside = tuple(
+        f"{c.name} is set aside: {c.reason}." for c in table.columns if not c.used and given is None
+    )
+    if not machine.takes_kernel:
+        return None, ("A weight for each column; no kernel is needed.", *aside)
+    if given is None:
+        kinds = {n: k for n, k in prepared.schema.kinds.items() if k != "sequence"}
+        proposal = auto_kernel(prepared.X, kinds=None if table.is_sparse else kinds)
+        return proposal.kernel, (*proposal.reasons, *aside)
+    given.encode(prepared.X)  # a kernel that does not suit the columns says so now
+    return with_open_widths(given), ("The kernel is the one that was asked for.",)
+
+
+def with_open_widths(kernel: Kernel) -> Kernel:
+    """Return a kernel whose widths, where none was given, are open to be tuned."""
+    params = kernel.get_params()
+    changes = {}
+    for name in params:
+        inside, _, own = name.rpartition("gamma")
+        if own == "" and all(params.get(inside + w, 1) is None for w in _WIDTHS):
+            changes[name] = "median"
+    return clone(kernel).set_params(**changes) if changes else kernel
+
+
+def _folds(table: Table, train: IntArray, cv: int) -> tuple[int, list[str]]:
+    """Return how many folds the training rows are cut into."""
+    if table.task == "number":
+        return min(cv, len(train)), []
+    labels, counts = np.unique(np.asarray(table.target)[train], return_counts=True)
+    if counts.max() < 2 or len(labels) < 2:
+        raise InvalidInput(
+            f"{table.source}: too few rows of each class of {table.target_name!r} to learn from. "
+            "Give more rows, or choose another target."
+        )
+    smallest = int(counts.min())
+    if smallest >= cv:
+        return cv, []
+    label = labels[counts.argmin()]
+    rows = "1 row" if smallest == 1 else f"{smallest} rows"
+    return max(2, smallest), [
+        f"The class {str(label)!r} has only {rows} to learn from; it will hardly be recognised."
+    ]
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Refuse a time limit that is none."""
+    if time_limit is not None and not time_limit > 0:
+        raise InvalidParameter(f"time_limit={time_limit!r} has to be a number of seconds > 0.")
+
+
+def _check(test_share: Any, cv: Any, seed: Any) -> None:
+    if not isinstance(test_share, int | float) or not 0 < test_share < 1:
+        raise InvalidParameter(
+            f"test_share={test_share!r} has to be a share between 0 and 1, such as 0.25."
+        )
+    if not isinstance(cv, int) or cv < 2:
+        raise InvalidParameter(f"cv={cv!r} has to be a whole number of folds, at least 2.")
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise InvalidParameter(f"seed={seed!r} has to be a whole number from 0 to 2³² − 1.")

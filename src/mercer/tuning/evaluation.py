@@ -1,0 +1,302 @@
+"""Scores of candidates on folds: on shared matrices where a machine can, else one fit at a time."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import hash as fingerprint
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _PassthroughScorer
+from sklearn.model_selection._validation import _fit_and_score, _score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from mercer._typing import IntArray
+from mercer.estimators.race import Race
+from mercer.estimators.shared import Fitted, Fold, SharedFits, fits_memory
+from mercer.kernels.encoders import as_narwhals, is_frame
+
+Result = dict[str, Any]
+Watch = Callable[[int, int, float], None]
+
+
+class Stopped(Exception):
+    """The time limit was reached, or someone pressed Ctrl-C."""
+
+
+class Evaluation:
+    """The results of all candidates of a search, on the same folds.
+
+    ``results[candidate][fold]`` is a dictionary as scikit-learn's own search makes it, or None
+    where a fit was not needed or not reached.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        scorers: Any,
+        fit_params: dict[str, Any],
+        score_params: dict[str, Any],
+        race: Race,
+        metric: str | None,
+        *,
+        exhaustive: bool,
+        options: dict[str, Any],
+        n_jobs: int | None,
+        ends: float,
+        watch: Watch | None,
+    ) -> None:
+        self.estimator, self.X, self.y, self.splits = estimator, X, y, splits
+        self.scorers, self.fit_params, self.score_params = scorers, fit_params, score_params
+        self.race, self.metric, self.exhaustive = race, metric, exhaustive
+        self.options, self.n_jobs, self.ends, self.watch = options, n_jobs, ends, watch
+        self.candidates: list[dict[str, Any]] = []
+        self.results: list[list[Result | None]] = []
+        self.stopped = ""
+        self._trouble: set[str] = set()
+
+    def add(self, candidates: Sequence[dict[str, Any]]) -> None:
+        """Evaluate more candidates; after a stop nothing is evaluated any more."""
+        first = len(self.candidates)
+        self.candidates += candidates
+        self.results += [[None] * len(self.splits) for _ in candidates]
+        self.race.enter(len(candidates))
+        if self.stopped:
+            return
+        new = range(first, len(self.candidates))
+        try:
+            rest = self._share(new)
+            self._alone(rest)
+        except KeyboardInterrupt:
+            self.stopped = "was interrupted"
+        except Stopped:
+            self.stopped = "reached its time limit"
+        self.race.settle()
+        for text in sorted(self._trouble):
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        self._trouble.clear()
+
+    # ---- on shared matrices ------------------------------------------------------------------
+
+    def _share(self, cells: Sequence[int]) -> list[tuple[int, int]]:
+        """Do all fits that can share matrices; return those that cannot."""
+        groups: dict[str, list[tuple[int, Any, Any]]] = defaultdict(list)
+        alone: list[tuple[int, int]] = []
+        every = range(len(self.splits))
+        shareable = _known_scorer(self.scorers) and fits_memory(_num_samples(self.X))
+        for cell in cells:
+            made = self._made(cell) if shareable else None
+            before, machine, weight = (None, None, "") if made is None else _taken_apart(made)
+            if not getattr(machine, "_shares_matrix", False) or set(self.fit_params) - {weight}:
+                alone += [(cell, k) for k in every]
+                continue
+            key = self._before_key(cell, weight) if before is not None else ""
+            groups[key].append((cell, before, machine))
+        for group in groups.values():
+            alone += self._share_group(group)
+        return alone
+
+    def _made(self, cell: int) -> Any:
+        try:
+            parameters = clone(self.candidates[cell], safe=False)
+            return clone(self.estimator).set_params(**parameters)
+        except Exception:  # told as usual when it is fitted alone
+            return None
+
+    def _before_key(self, cell: int, weight: str) -> str:
+        """Return what the steps before the machine depend on."""
+        last = weight.removesuffix("sample_weight")
+        mine = {k: v for k, v in self.candidates[cell].items() if not k.startswith(last)}
+        return str(fingerprint(mine))
+
+    def _share_group(self, group: list[tuple[int, Any, Any]]) -> list[tuple[int, int]]:
+        cells = [cell for cell, _, _ in group]
+        before = group[0][1]
+        folds = self._folds(before)
+        if folds is None:
+            return [(cell, k) for cell in cells for k in range(len(self.splits))]
+
+        def wanted(at: int) -> bool:
+            return self.exhaustive or self.race.can_win(cells[at])
+
+        def tell(fitted: Fitted) -> None:
+            self._score(cells[fitted.cell], fitted)
+
+        fits = SharedFits(
+            [machine for _, _, machine in group],
+            folds,
+            tell,
+            wanted,
+            train_too=self.options["return_train_score"],
+            threads=_threads(self.n_jobs),
+            ends=self._deadline,
+            between=self._between,
+            stepwise=self.watch is not None or math.isfinite(self.ends),
+            promise=lambda at: self.race.bound(cells[at]),
+        )
+        fits.run(every_fold=self.exhaustive or math.isinf(self.race.highest))
+        return [(cells[at], k) for at, k in fits.failed]
+
+    def _between(self) -> None:
+        """Look up between two rounds of fits: the race, the clock, and whoever watches."""
+        self.race.settle()
+        if self.watch is not None:
+            settled = sum(
+                all(r is not None for r in row) or not self.race.can_win(cell)
+                for cell, row in enumerate(self.results)
+            )
+            self.watch(settled, len(self.results), self.race.best)
+        if time.perf_counter() > self._deadline():
+            raise Stopped
+
+    def _deadline(self) -> float:
+        """Return when to stop: never before there is something to return."""
+        return self.ends if self.race.best > -math.inf else math.inf
+
+    def _folds(self, before: Any) -> list[Fold] | None:
+        """Return the folds, transformed by the steps before the machine; None if that fails."""
+        folds = []
+        for train, test in self.splits:
+            y = None if self.y is None else _safe_indexing(self.y, train)
+            weights = [
+                _check_method_params(self.X, {"sample_weight": w}, indices=train)["sample_weight"]
+                for w in self.fit_params.values()
+            ]
+            weight = weights[0] if weights else None
+            if before is None:
+                folds.append(Fold(self.X, y, weight, np.asarray(train), np.asarray(test)))
+                continue
+            steps = clone(before)
+            try:
+                inside = steps.fit_transform(_safe_indexing(self.X, train), y)
+                joined = _joined(inside, steps.transform(_safe_indexing(self.X, test)))
+            except Exception:  # told as usual when it is fitted alone
+                return None
+            if joined is None:
+                return None
+            rows = np.arange(len(train) + len(test))
+            folds.append(Fold(joined, y, weight, rows[: len(train)], rows[len(train) :]))
+        return folds
+
+    def _score(self, cell: int, fitted: Fitted) -> None:
+        train, test = self.splits[fitted.fold]
+        began = time.perf_counter()
+        scores = self._ask(fitted.on_test, test)
+        result: Result = {
+            "fit_error": None,
+            "fit_time": fitted.seconds,
+            "n_test_samples": len(test),
+        }
+        result["test_scores"] = scores
+        result["score_time"] = time.perf_counter() - began
+        if fitted.on_train is not None:
+            result["train_scores"] = self._ask(fitted.on_train, train)
+        if fitted.status == "time_limit":
+            return
+        if fitted.status != "optimal":
+            self._trouble.add(
+                f"Some fits of the search stopped early ({fitted.status}): scale the data, lower "
+                "C, or loosen tol."
+            )
+        self._keep(cell, fitted.fold, result)
+
+    def _ask(self, machine: Any, rows: IntArray) -> Any:
+        X = np.empty((len(rows), 0))
+        y = None if self.y is None else _safe_indexing(self.y, rows)
+        params = _check_method_params(self.X, self.score_params, indices=rows)
+        return _score(machine, X, y, self.scorers, params, self.options["error_score"])
+
+    def _keep(self, cell: int, fold: int, result: Result) -> None:
+        self.results[cell][fold] = result
+        scores = result["test_scores"]
+        value = scores.get(self.metric) if isinstance(scores, dict) else scores
+        if isinstance(value, numbers.Real):
+            self.race.record(cell, fold, float(value))
+
+    # ---- one fit at a time -------------------------------------------------------------------
+
+    def _alone(self, fits: list[tuple[int, int]]) -> None:
+        """Fit and score as scikit-learn's search does, candidate by candidate if time is short."""
+        if not fits:
+            return
+        fits = sorted(fits)
+        careful = self.watch is not None or math.isfinite(self.ends)
+        size = len(self.splits) if careful else max(1, len(fits))
+        with Parallel(n_jobs=self.n_jobs, pre_dispatch=self.options["pre_dispatch"]) as parallel:
+            for s in range(0, len(fits), size):
+                part = fits[s : s + size]
+                out = parallel(delayed(_fit_and_score)(**self._job(c, k)) for c, k in part)
+                for (cell, fold), result in zip(part, out, strict=True):
+                    self._keep(cell, fold, result)
+                self._between()
+
+    def _job(self, cell: int, fold: int) -> dict[str, Any]:
+        train, test = self.splits[fold]
+        return {
+            "estimator": clone(self.estimator),
+            "X": self.X,
+            "y": self.y,
+            "train": train,
+            "test": test,
+            "parameters": self.candidates[cell],
+            "scorer": self.scorers,
+            "fit_params": self.fit_params,
+            "score_params": self.score_params,
+            "return_train_score": self.options["return_train_score"],
+            "return_n_test_samples": True,
+            "return_times": True,
+            "return_parameters": False,
+            "error_score": self.options["error_score"],
+            "verbose": self.options["verbose"],
+            "split_progress": (fold, len(self.splits)),
+            "candidate_progress": (cell, len(self.candidates)),
+        }
+
+
+def _known_scorer(scorers: Any) -> bool:
+    """Whether scorers look at nothing but the answers of an estimator."""
+    if isinstance(scorers, _MultimetricScorer):
+        return all(_known_scorer(scorer) for scorer in scorers._scorers.values())
+    return isinstance(scorers, _BaseScorer | _PassthroughScorer)
+
+
+def _taken_apart(estimator: Any) -> tuple[Any, Any, str]:
+    """Return the steps before the machine (None if there are none), the machine, its weights."""
+    steps = getattr(estimator, "steps", None)
+    if steps is None:
+        return None, estimator, "sample_weight"
+    name, machine = steps[-1]
+    if estimator.memory is not None or getattr(machine, "kernel", None) == "precomputed":
+        return None, None, ""
+    before = Pipeline(steps[:-1]) if steps[:-1] else None
+    return before, machine, f"{name}__sample_weight"
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if sparse.issparse(first):
+        return sparse.vstack([first, second], format="csr")
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    if is_frame(first):
+        import narwhals.stable.v2 as nw
+
+        return nw.concat([as_narwhals(first), as_narwhals(second)]).to_native()
+    return [*first, *second] if isinstance(first, list) else None
+
+
+def _threads(n_jobs: int | None) -> int | None:
+    return n_jobs if n_jobs is not None and n_jobs > 0 else None

@@ -1,0 +1,259 @@
+"""Grid search that knows kernel machines: a drop-in for scikit-learn's."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn import model_selection
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection._validation import (
+    _insert_error_scores,
+    _warn_or_raise_about_fit_failures,
+)
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_method_params, indexable
+
+from mercer.estimators.auto import Axes
+from mercer.estimators.choice import caller_level
+from mercer.estimators.race import Race, highest_score
+from mercer.exceptions import InvalidParameter
+from mercer.tuning.evaluation import Evaluation, Watch
+
+
+class GridSearchCV(model_selection.GridSearchCV):
+    """Exhaustive search over a grid of parameters, with all that kernel machines can share.
+
+    A drop-in for ``sklearn.model_selection.GridSearchCV``: same parameters, attributes and scores,
+    for any estimator. For mercer's machines, alone or at the end of a pipeline, distances are
+    computed once for all widths and a Gram matrix once for all values of C and all folds, each C
+    starts from the last answer, and all cores work.
+
+    Parameters
+    ----------
+    estimator : estimator
+    param_grid : dict, list of dict or "auto"
+        ``"auto"`` makes a logarithmic grid for the estimator, which grows where its best point
+        lies on an edge.
+    exhaustive : bool
+        Compute every score. Otherwise cells that provably cannot win are dropped: the winner is
+        the same.
+    time_limit : float, optional
+        Seconds after which the best cell so far wins, with a warning.
+    n_jobs : int, optional
+        Threads for shared fits, all cores by default; processes for other estimators.
+    scoring, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        As in scikit-learn, and ``dropped`` (cells that could not win), ``bound`` (the mean score
+        that a cell can have at most; its own where it is complete) and ``skipped`` (cells that
+        the time did not suffice for). Cells without a complete score have the mean NaN.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **model_selection.GridSearchCV._parameter_constraints,
+        "param_grid": [dict, list, StrOptions({"auto"})],
+        "exhaustive": ["boolean"],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    }
+    _watch: Watch | None = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any = "auto",
+        *,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        exhaustive: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        super().__init__(
+            estimator=estimator,
+            param_grid=param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.exhaustive = exhaustive
+        self.time_limit = time_limit
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Evaluate all candidates on all folds, and fit the best one to all data.
+
+        Parameters
+        ----------
+        X, y
+            The data.
+        **params
+            ``groups`` for the splitter, ``sample_weight`` and others for the estimator's ``fit``;
+            arrays with one entry for each row are cut into folds as the data are.
+        """
+        began = time.perf_counter()
+        scorers, metric = self._get_scorers()
+        X, y = indexable(X, y)
+        params = _check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        self.n_splits_ = splitter.get_n_splits(X, y, **routed.splitter.split)
+        splits = list(splitter.split(X, y, **routed.splitter.split))
+        if len(splits) != self.n_splits_:
+            raise ValueError(
+                "cv.split and cv.get_n_splits return inconsistent results. "
+                f"Expected {self.n_splits_} splits, got {len(splits)}"
+            )
+        if not splits:
+            raise ValueError("No fits were performed. Was the CV iterator empty?")
+        evaluation = Evaluation(
+            clone(self.estimator),
+            X,
+            y,
+            splits,
+            scorers,
+            routed.estimator.fit,
+            routed.scorer.score,
+            Race(len(splits), self._highest(scorers, metric)),
+            metric,
+            exhaustive=self.exhaustive,
+            options=self._options(),
+            n_jobs=self.n_jobs,
+            ends=math.inf if self.time_limit is None else began + self.time_limit,
+            watch=self._watch,
+        )
+        self._evaluate(evaluation, X)
+        results = self._tabulate(evaluation)
+        self._choose(results, scorers, metric)
+        if self.refit:
+            self._refit(X, y, routed.estimator.fit)
+        self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        self.cv_results_ = results
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        names = ("return_train_score", "error_score", "verbose", "pre_dispatch")
+        return {name: getattr(self, name) for name in names}
+
+    def _highest(self, scorers: Any, metric: str | None) -> float:
+        """Return the highest score there is in what decides; infinity where that is not known."""
+        if self.exhaustive or callable(self.refit):
+            return math.inf
+        scorer = scorers
+        if isinstance(scorers, _MultimetricScorer):
+            scorer = scorers._scorers.get(metric)
+        return highest_score(scorer, get_tags(self.estimator).estimator_type)
+
+    def _evaluate(self, evaluation: Evaluation, X: Any) -> None:
+        if not isinstance(self.param_grid, str):
+            evaluation.add(list(ParameterGrid(self.param_grid)))
+            return
+        axes = Axes.of(self.estimator, X)
+        evaluation.add(axes.cells())
+        while not evaluation.stopped:
+            more = axes.extended(evaluation.candidates, evaluation.race.scores.mean(axis=1))
+            if not more:
+                break
+            evaluation.add(more)
+
+    def _tabulate(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Make ``cv_results_``."""
+        complete = [all(r is not None for r in row) for row in evaluation.results]
+        done = [r for row in evaluation.results for r in row if r is not None]
+        if not done:
+            raise InvalidParameter(
+                f"{type(self).__name__}: the search {evaluation.stopped or 'had no candidates'} "
+                "before the first score was known. Raise time_limit, or give a grid with points."
+            )
+        _warn_or_raise_about_fit_failures(done, self.error_score)
+        if callable(self.scoring):
+            _insert_error_scores(done, self.error_score)
+        filler = _without_scores(done[0])
+        out = [filler if r is None else r for row in evaluation.results for r in row]
+        self.multimetric_ = isinstance(done[0]["test_scores"], dict)
+        race, cells = evaluation.race, range(len(complete))
+        dropped = np.array([not complete[c] and not race.can_win(c) for c in cells])
+        skipped = ~np.array(complete) & ~dropped
+        results: dict[str, Any]
+        with warnings.catch_warnings():
+            if not all(complete):
+                warnings.filterwarnings("ignore", "One or more of the t.* scores are non-finite")
+            results = self._format_results(evaluation.candidates, self.n_splits_, out)
+        if skipped.any():
+            self._warn_stopped(evaluation.stopped, complete)
+        results["dropped"] = dropped
+        results["bound"] = np.array([race.bound(c) for c in cells])
+        results["skipped"] = skipped
+        return results
+
+    def _warn_stopped(self, why: str, complete: Sequence[bool]) -> None:
+        warnings.warn(
+            f"{type(self).__name__} {why or 'stopped'}: {sum(complete)} of {len(complete)} "
+            "candidates were evaluated, and the best of these is taken. Give it more time, or a "
+            "smaller grid.",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
+
+    def _choose(self, results: dict[str, Any], scorers: Any, metric: str | None) -> None:
+        if callable(self.scoring) and self.multimetric_:
+            first = {name[10:]: 0 for name in results if name.startswith("mean_test_")}
+            self._check_refit_for_multimetric(first)
+            metric = self.refit
+        if not (self.refit or not self.multimetric_):
+            return
+        if np.isnan(results[f"mean_test_{metric}"]).all() and results["skipped"].any():
+            raise InvalidParameter(
+                f"{type(self).__name__}: no candidate was evaluated on all folds before the search "
+                "stopped. Raise time_limit, or give a smaller grid."
+            )
+        self.best_index_ = self._select_best_index(self.refit, metric, results)
+        if not callable(self.refit):
+            self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
+        self.best_params_ = results["params"][self.best_index_]
+
+    def _refit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+        # Parameters may be estimators or kernels, which the fit must not change.
+        chosen = clone(self.best_params_, safe=False)
+        self.best_estimator_ = clone(clone(self.estimator).set_params(**chosen))
+        began = time.perf_counter()
+        wanted = (X,) if y is None else (X, y)
+        self.best_estimator_.fit(*wanted, **fit_params)
+        self.refit_time_ = time.perf_counter() - began
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+
+def _without_scores(pattern: dict[str, Any]) -> dict[str, Any]:
+    """Return a result like another one, with NaN for its numbers."""
+    blank: dict[str, Any] = {}
+    for key, value in pattern.items():
+        if isinstance(value, dict):
+            blank[key] = dict.fromkeys(value, np.nan)
+        else:
+            blank[key] = None if key == "fit_error" else np.nan
+    return blank
+
+
+Callback = Callable[[int, int, float], None]

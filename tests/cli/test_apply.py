@@ -1,0 +1,167 @@
+"""What can be done with a model file: predictions, its report, its proof."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+import mercer
+from mercer import Study
+from mercer.data import table_path
+from tests.cli.command import good, mercer as run
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture
+def model(heart):
+    return heart[0] / "heart.mercer"
+
+
+def new_rows(count=7, **changes):
+    """Write some rows of the heart data without their diagnosis; return the file's name."""
+    header, *lines = table_path("heart").read_text().splitlines()
+    names = header.split(",")
+    rows = [dict(zip(names, line.split(","), strict=True)) for line in lines[:count]]
+    for row in rows:
+        del row["diagnosis"]
+        row.update(changes)
+    with open("new.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return "new.csv"
+
+
+def test_predictions_are_those_of_the_model(model):
+    rows = rows_of(good(run("predict", model, "heart")).out)
+    study = Study.load(model)
+    X = study.schema.align(mercer.read_table("heart"))
+    assert [row["row"] for row in rows] == [str(i) for i in range(1, 271)]
+    assert [row["prediction"] for row in rows] == list(mercer.load(model).predict(X))
+    P = np.array([[float(r["probability_disease"]), float(r["probability_healthy"])] for r in rows])
+    assert np.array_equal(P, mercer.load(model).predict_proba(X))
+
+
+def test_new_rows_need_no_target_and_may_lack_values(model):
+    name = new_rows(thal="never seen", ecg="", age="", colour="green")
+    rows = rows_of(good(run("predict", model, name)).out)
+    assert len(rows) == 7
+    assert {row["prediction"] for row in rows} <= {"disease", "healthy"}
+
+
+def test_every_format_says_the_same(model):
+    name = new_rows()
+    printed = rows_of(good(run("predict", model, name)).out)
+    for out in ("p.csv", "p.parquet", "p.jsonl"):
+        assert good(run("predict", model, name, "-o", out)).out == ""
+    with open("p.csv", newline="") as file:
+        assert list(csv.DictReader(file)) == printed
+    with open("p.jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    assert lines == pyarrow.parquet.read_table("p.parquet").to_pylist()
+    assert [{k: str(v) for k, v in line.items()} for line in lines] == printed
+
+
+def test_an_identifier_travels_with_its_row():
+    header, *lines = table_path("penguins").read_text().splitlines()
+    with open("birds.csv", "w") as file:
+        file.write("\n".join([f"bird,{header}", *(f"b-{i}x,{r}" for i, r in enumerate(lines))]))
+    found = json.loads(good(run("fit", "birds.csv", "-t", "species", "--json")).out)
+    assert "bird" not in found["kernel"]
+    assert any("bird is set aside" in reason for reason in found["kernel_reasons"])
+    with open("two.csv", "w") as file:
+        file.write("\n".join([f"bird,{header}", f"x7,{lines[0]}", f"x9,{lines[-1]}"]))
+    rows = rows_of(good(run("predict", "birds.mercer", "two.csv")).out)
+    assert [row["bird"] for row in rows] == ["x7", "x9"]
+    assert "row" not in rows[0]
+
+
+def test_numbers_have_predictions_only():
+    good(run("fit", "diabetes", "--quiet"))
+    rows = rows_of(good(run("predict", "diabetes.mercer", "diabetes")).out)
+    assert rows[0].keys() == {"row", "prediction"}
+    given = Study.load("diabetes.mercer").predict("diabetes")
+    assert [float(row["prediction"]) for row in rows] == given.tolist()
+
+
+def test_decision_values_where_there_are_no_probabilities():
+    good(run("fit", table_path("heart").with_name("heart_scale.txt"), "-m", "linear", "-o", "lin"))
+    rows = rows_of(
+        good(run("predict", "lin.mercer", table_path("heart").with_name("heart_scale.txt"))).out
+    )
+    assert rows[0].keys() == {"row", "prediction", "decision_1"}
+    assert all((float(r["decision_1"]) > 0) == (r["prediction"] == "1") for r in rows)
+
+
+def test_files_of_others_are_not_overwritten(model, tmp_path):
+    name = new_rows()
+    (tmp_path / "list.csv").write_text("milk,eggs\n")
+    result = run("predict", model, name, "-o", "list.csv")
+    assert result.code == 2
+    assert (tmp_path / "list.csv").read_text() == "milk,eggs\n"
+    good(run("predict", model, name, "-o", "list.csv", "--force"))
+    good(run("predict", model, name, "-o", "list.csv"))  # by now it is one of ours
+    before = (tmp_path / name).read_text()
+    assert run("predict", model, name, "-o", name, "--force").code == 2
+    assert (tmp_path / name).read_text() == before
+
+
+def test_report_is_the_page_that_fit_wrote(model, heart):
+    page = (heart[0] / "heart.html").read_text(encoding="utf-8")
+    result = good(run("report", model, "-o", "again.html"))
+    assert result.out.split() == ["report", "again.html"]
+    with open("again.html", encoding="utf-8") as file:
+        assert file.read() == page
+
+
+# ---- proof -------------------------------------------------------------------------------------
+
+
+def test_certify_confirms(model):
+    result = good(run("certify", model, "heart"))
+    assert result.out.startswith("The certificate holds")
+    found = json.loads(good(run("certify", model, "heart", "--json")).out)
+    claimed = Study.load(model).certificate
+    assert found["holds"] is True
+    assert found["certificate"]["primal"] == pytest.approx(claimed.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("data", ["penguins", "diabetes"])
+def test_certify_of_other_tasks(data):
+    good(run("fit", data, "--quiet"))
+    good(run("certify", f"{data}.mercer", data))
+
+
+def test_certify_does_not_confirm_on_other_answers(model):
+    text = table_path("heart").read_text()
+    with open("turned.csv", "w") as file:
+        file.write(
+            text.replace("disease", "?").replace("healthy", "disease").replace("?", "healthy")
+        )
+    result = run("certify", model, "turned.csv")
+    assert result.code == 1
+    assert result.out.startswith("The certificate does not hold")
+    assert json.loads(run("certify", model, "turned.csv", "--json").out)["holds"] is False
+
+
+def test_certify_does_not_confirm_on_other_measurements(model):
+    header, *lines = table_path("heart").read_text().splitlines()
+    moved = [lines[(i + 1) % len(lines)].rsplit(",", 1)[0] for i in range(len(lines))]
+    answers = [line.rsplit(",", 1)[1] for line in lines]
+    with open("moved.csv", "w") as file:
+        file.write("\n".join([header, *map(",".join, zip(moved, answers, strict=True))]))
+    assert run("certify", model, "moved.csv").code == 1
+
+
+def test_certify_wants_the_same_rows(model):
+    with open("fewer.csv", "w") as file:
+        file.writelines(table_path("heart").read_text().splitlines(keepends=True)[:100])
+    result = run("certify", model, "fewer.csv")
+    assert result.code == 2
+    assert "270" in result.err

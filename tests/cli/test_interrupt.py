@@ -1,0 +1,76 @@
+"""Ctrl-C in a real terminal, sent to a real process."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from mercer import Study
+
+ROWS, COLUMNS = 5000, 20
+
+
+@pytest.fixture
+def slow_data(tmp_path):
+    X, y = make_classification(ROWS, COLUMNS, n_informative=8, flip_y=0.2, random_state=0)
+    names = ",".join([*(f"x{j}" for j in range(COLUMNS)), "label"])
+    table = np.column_stack([X.round(3), y])
+    np.savetxt(tmp_path / "slow.csv", table, "%g", ",", header=names, comments="")
+
+
+def interrupted_at(words, folder, *arguments):
+    """Run a command in a terminal; press Ctrl-C as soon as the terminal shows some words."""
+    terminal, other = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mercer", *arguments],
+        stdin=other, stderr=other, stdout=subprocess.PIPE, text=True, cwd=folder,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    )  # fmt: skip
+    os.close(other)
+    shown, pressed, ends = b"", False, time.monotonic() + 300
+    while time.monotonic() < ends:
+        ended = process.poll() is not None
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                shown += os.read(terminal, 4096)
+            except OSError:  # the other side has closed the terminal
+                break
+        elif ended:
+            break
+        if words in shown and not pressed:
+            process.send_signal(signal.SIGINT)
+            pressed = True
+    out = process.communicate(timeout=60)[0]
+    os.close(terminal)
+    assert pressed, shown[-500:]
+    return process.returncode, out, shown.decode(errors="replace")
+
+
+def test_the_best_model_so_far_is_kept(slow_data, tmp_path):
+    code, out, shown = interrupted_at(b"best 0.", tmp_path, "fit", "slow.csv")
+    assert code == 0, shown
+    assert "Interrupted: the best model so far was kept." in shown
+    assert "Traceback" not in shown
+    assert out.splitlines()[-1].split() == ["report", "slow.html"]
+    study = Study.load(tmp_path / "slow.mercer")
+    assert study.stopped == "interrupted"
+    assert any("was interrupted" in note for note in study.notes)
+    assert study.scores[0].value > 0.6
+    assert (tmp_path / "slow.html").exists()
+
+
+def test_nothing_to_keep(slow_data, tmp_path):
+    code, out, shown = interrupted_at(b"reading", tmp_path, "fit", "slow.csv")
+    # Python ends by the signal itself where it met it inside ``exec``; a shell says 130 to both.
+    assert code in (130, -signal.SIGINT), shown
+    assert out == ""
+    assert "interrupted; nothing was written." in shown
+    assert "Traceback" not in shown
+    assert [path.name for path in tmp_path.iterdir()] == ["slow.csv"]

@@ -1,0 +1,69 @@
+"""Scaling of numeric columns."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import InvalidInput, NumericScaler
+
+DATA = {"a": [1.0, 2.0, 6.0], "b": ["x", "y", "z"], "n": [5, 5, 5], "t": [True, False, True]}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([NumericScaler()])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_arrays_like_standard_scaler():
+    X = np.random.default_rng(0).normal(size=(20, 3)) * [1, 100, 1e-3] + 7
+    X[:, 1] = 4.0
+    expected = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(NumericScaler().fit_transform(X), expected, atol=1e-12)
+    assert NumericScaler().fit_transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_sparse_matrices_are_only_divided():
+    X = sparse.random(30, 5, 0.3, format="csr", random_state=0)
+    scaled = NumericScaler().fit_transform(X)
+    expected = X.toarray() / np.where(X.toarray().std(axis=0) == 0, 1, X.toarray().std(axis=0))
+    np.testing.assert_allclose(scaled.toarray(), expected)
+    assert scaled.nnz == X.nnz
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_keep_their_form_and_other_columns(kind):
+    frame = kind(DATA)
+    scaler = NumericScaler().fit(frame)
+    scaled = scaler.transform(frame)
+    assert type(scaled) is type(frame)
+    back = scaled if kind is pd.DataFrame else scaled.to_pandas()
+    a = np.array(DATA["a"])
+    np.testing.assert_allclose(back["a"], (a - a.mean()) / a.std())
+    np.testing.assert_allclose(back["n"], 0.0)
+    assert list(back["b"]) == DATA["b"]
+    assert list(back["t"]) == DATA["t"]
+    assert list(scaler.get_feature_names_out()) == list(DATA)
+
+
+def test_missing_numbers_do_not_count():
+    frame = pl.DataFrame({"a": [1.0, None, 3.0]})
+    scaled = NumericScaler().fit(frame).transform(frame)
+    assert scaled["a"].to_list() == [-1.0, None, 1.0]
+
+
+def test_wrong_tables():
+    scaler = NumericScaler().fit(pd.DataFrame(DATA))
+    with pytest.raises(InvalidInput, match="no column 'a'"):
+        scaler.transform(pd.DataFrame({"b": ["x"]}))
+    with pytest.raises(InvalidInput, match="without names"):
+        scaler.transform(np.zeros((2, 4)))
+    with pytest.raises(InvalidInput, match="given a table"):
+        NumericScaler().fit(np.eye(4)).transform(pd.DataFrame(DATA))
+    with pytest.raises(InvalidInput, match="no rows"):
+        NumericScaler().fit(pd.DataFrame({"a": []}))

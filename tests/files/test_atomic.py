@@ -1,0 +1,115 @@
+"""A file is written whole or not at all, whatever happens in between."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from mercer._files import atomic
+
+
+def test_new_files_and_replaced_files(tmp_path):
+    path = tmp_path / "data"
+    atomic.write(path, [b"one", memoryview(b" two")])
+    assert path.read_bytes() == b"one two"
+    atomic.write(str(path), [b"three"])
+    assert path.read_bytes() == b"three"
+    assert os.listdir(tmp_path) == ["data"]
+
+
+def test_permissions(tmp_path):
+    path = tmp_path / "data"
+    before = os.umask(0o027)
+    try:
+        atomic.write(path, [b""])
+    finally:
+        assert os.umask(before) == 0o027
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    atomic.write(path, [b"x"])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_links_stay_links(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "data")
+    atomic.write(tmp_path / "link", [b"x"])
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "data").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
+def test_errors_leave_the_old_file_and_nothing_else(error, tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"old")
+
+    def parts():
+        yield b"new" * 1000
+        raise error
+
+    with pytest.raises(error):
+        atomic.write(path, parts())
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["data"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="the system has no such limit")
+def test_a_full_disk(tmp_path):
+    (tmp_path / "data").write_bytes(b"old")
+    code = textwrap.dedent(
+        """
+        import resource, signal, sys
+        from mercer._files import atomic
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            atomic.write("data", [bytes(10**6)])
+        except OSError:
+            sys.exit(7)
+        """
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path)
+    assert run.returncode == 7
+    assert (tmp_path / "data").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["data"]
+
+
+WRITER = """
+import itertools, sys
+from mercer._files import atomic
+for i in itertools.count():
+    block = bytes([i % 256]) * 20_000
+    atomic.write("data", [block] * 50)
+    if i == 0:
+        print("ready", flush=True)
+"""
+
+
+def test_a_killed_writer_never_leaves_half_a_file(tmp_path):
+    """Killed without warning at some moment, again and again; the file is whole each time."""
+    waits = [0.0, 0.003, 0.006, 0.01, 0.014, 0.02]
+    for wait in waits:
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(wait)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        data = (tmp_path / "data").read_bytes()
+        assert len(data) == 10**6
+        assert len(set(data)) == 1
+
+
+def test_folders_and_missing_folders(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        atomic.write(tmp_path, [b"x"])
+    with pytest.raises(FileNotFoundError):
+        atomic.write(tmp_path / "no" / "data", [b"x"])
+    assert not os.listdir(tmp_path)
