@@ -179,6 +179,7 @@ EXERCISES = {
 
         for kernel in (Subsequence(1), Subsequence(4, lengths="all")):
             kernel(["GATTACA", "CAT", "", "AT"])
+            kernel(["".join(map(chr, range(65, 90)))])
     """,
 }
 

@@ -25,7 +25,7 @@ from mercer import (
     format_kernel,
     parse_kernel,
 )
-from mercer.kernels import string_kmers
+from mercer.kernels import string_kmers, string_subsequences
 from mercer.testing.naive import naive_gram
 from tests.kernels.cases import close
 
@@ -94,6 +94,34 @@ def test_features_of_all_short_strings(kernel):
     norms = np.sqrt(kernel.diag(ALL))
     norms[norms == 0] = np.inf
     close(kernel.normalized()(ALL), kernel(ALL) / np.outer(norms, norms))
+
+
+@pytest.fixture
+def pair_by_pair(monkeypatch):
+    """Keep subsequences from being written out, which pays wherever letters are few."""
+    monkeypatch.setattr(string_subsequences, "_SPELLED_BITS", -1)
+
+
+@pytest.mark.parametrize("kernel", PLACED, ids=repr)
+def test_subsequences_pair_by_pair(kernel, pair_by_pair):
+    test_all_short_strings_of_two_letters(kernel)
+
+
+def test_few_letters_are_spelled_out(monkeypatch):
+    random = np.random.default_rng(5)
+    dna = ["".join(random.choice(list("ACGT"), 60)) for _ in range(70)]
+    words = ["".join(random.choice([chr(97 + i) for i in range(20)], 30)) for _ in range(8)]
+    for X, k, spelled in ((dna, 3, True), (dna, 10, False), (words, 4, False), (words, 1, True)):
+        kernel = Subsequence(k, 0.7, lengths=[*range(k - 1), 2])
+        leaf = kernel.encode(X)[kernel.encoder]
+        form = string_subsequences.Counted if spelled else string_subsequences.LetterStrings
+        assert type(kernel.prepare(leaf, leaf)[0]) is form
+        K, cross, own = kernel(X), kernel(X[:5], X[5:]), kernel.diag(X)
+        with monkeypatch.context() as change:
+            change.setattr(string_subsequences, "_SPELLED_BITS", -1)
+            close(K, kernel(X))
+            close(cross, kernel(X[:5], X[5:]))
+            close(own, kernel.diag(X))
 
 
 def test_the_table_of_cat_cart_and_bar():
@@ -233,6 +261,10 @@ def test_long_strings():
     assert (np.diag(K)[:, None] * np.diag(K) >= K**2).all()
     with pytest.raises(NumericalOverflow, match="normalise"):
         Subsequence(275, 1.0)(["a" * 550])
+
+
+def test_long_strings_pair_by_pair(pair_by_pair):
+    test_long_strings()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""Gap-weighted common subsequences of strings, by dynamic programming.
+"""Gap-weighted common subsequences of strings, pair by pair or written out for each string.
 
-With S_l(i, j) the weight of all common subsequences of l letters that end in letter i of x and
-letter j of z, and D_l(i, j) = Σ λ^(i − i' + j − j') S_l(i', j') over all i' ≤ i, j' ≤ j,
+Pair by pair it is dynamic programming. With S_l(i, j) the weight of all common subsequences of l
+letters that end in letter i of x and letter j of z, and
+D_l(i, j) = Σ λ^(i − i' + j − j') S_l(i', j') over all i' ≤ i, j' ≤ j,
 
     S_1(i, j) = [xᵢ = zⱼ],   S_l(i, j) = [xᵢ = zⱼ] D_(l−1)(i − 1, j − 1)
     D_l(i, j) = R_l(i, j) + λ D_l(i − 1, j),   R_l(i, j) = S_l(i, j) + λ R_l(i, j − 1)
@@ -9,6 +10,12 @@ letter j of z, and D_l(i, j) = Σ λ^(i − i' + j − j') S_l(i', j') over all 
 The recursion is serial along one pair and independent between pairs. So x is compared with
 ``LANES`` strings at once, which lie side by side (place, lane), and the innermost loops vectorise
 over them. All terms are sums of positive numbers, so nothing cancels.
+
+Few letters have few subsequences: then φ_u(x) of all u is written out string by string (``spell``).
+With P_u(i) = Σ λ^(i − e) over all occurrences of u in x that end at a place e ≤ i, each with its
+own gaps too,
+
+    φ_(uc)(x) = Σ_(xᵢ = c) P_u(i − 1),   P_(uc)(i) = λ P_(uc)(i − 1) + [xᵢ = c] P_u(i − 1)
 """
 
 import numpy as np
@@ -102,3 +109,43 @@ def _extend(letter: int, lanes: IntArray, before: Array, decay: float, R: Array,
 def _begin(R1: Array, decay: float, D: Array) -> None:
     for at in range(len(R1)):
         D[at + LANES] = R1[at] + decay * D[at + LANES]
+
+
+@jit
+def spell(
+    codes: IntArray, starts: IntArray, letters: int, decay: float, roots: Array, out: Array
+) -> None:
+    """Add √w_l φ_u(x) of every string of ``codes`` to its row of ``out``, which is zero at first.
+
+    u runs over all strings of each length l with w_l > 0, its last letter slowest; ``roots`` are
+    the √w_l of the lengths 1, 2 …
+    """
+    k = len(roots)
+    # Of each length: how many strings u have it, where its P begin, and where its φ begin.
+    counts = np.ones(k + 1, dtype=np.int64)
+    first, column = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    for level in range(1, k + 1):
+        counts[level] = counts[level - 1] * letters
+        first[level] = first[level - 1] + counts[level - 1]
+        shown = level > 1 and roots[level - 2] > 0.0
+        column[level] = column[level - 1] + (counts[level - 1] if shown else 0)
+    P = np.zeros(first[k])
+    for r in range(len(starts) - 1):
+        P[:] = 0.0
+        P[0] = 1.0  # the empty string is everywhere and costs nothing
+        for i in range(starts[r], starts[r + 1]):
+            # From the longest down: each level needs the one below as it was for letter i − 1.
+            for level in range(k, 0, -1):
+                size, below = counts[level - 1], first[level - 1]
+                root = roots[level - 1]
+                if root > 0.0:
+                    at = column[level] + codes[i] * size
+                    for u in range(size):
+                        out[r, at + u] += root * P[below + u]
+                if level < k:
+                    here = first[level]
+                    for u in range(here, here + counts[level]):
+                        P[u] *= decay
+                    at = here + codes[i] * size
+                    for u in range(size):
+                        P[at + u] += P[below + u]

@@ -2,37 +2,97 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from mercer import _fast, _memory
+from mercer import _fast, _memory, _parallel
 from mercer._typing import Array, Index, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.parameters import check_number
+from mercer.kernels.statistics import products
 from mercer.kernels.strings import StringEncoder, Strings, code_points
 
 _LARGE = 1 << 26
+_ROWS = 64
+_SPELLED_BITS = 18
+# A matrix product does about as many multiplications while the other loops do one.
+_PRODUCTS_PER_STEP = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Strings as rows of √w φ_u(x), one column for each u that their letters can spell."""
+
+    values: Array
+
+    def take(self, index: Index) -> Counted:
+        """Return some of the strings."""
+        return Counted(self.values[index])
+
+    def compare(self, other: Counted) -> Array:
+        """Return the kernel of all pairs."""
+        return products(self.values, other.values)
+
+    def compare_self(self) -> Array:
+        """Return the kernel of each string with itself."""
+        return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
 
 
 @dataclass(frozen=True, eq=False)
 class LetterStrings:
-    """Strings of letters that are numbered 0, 1 …, one after the other."""
+    """Strings of letters that are numbered 0, 1 …, one after the other.
+
+    ``weights`` are those of subsequences of 1, 2 … letters.
+    """
 
     codes: IntArray
     starts: IntArray
     lengths: IntArray
     letters: int
-
-    def __len__(self) -> int:
-        return len(self.lengths)
+    decay: float
+    weights: Array
 
     def take(self, index: Index) -> LetterStrings:
         """Return some of the strings."""
-        return LetterStrings(self.codes, self.starts[index], self.lengths[index], self.letters)
+        return replace(self, starts=self.starts[index], lengths=self.lengths[index])
+
+    def compare(self, other: LetterStrings) -> Array:
+        """Return the kernel of all pairs, by dynamic programming."""
+        codes, ends = self.packed()
+        lanes = _fast.subsequences.LANES
+        out = np.empty((len(self.lengths), len(other.lengths)))
+        group_values = np.empty((len(out), lanes))
+        # Strings of like lengths stand together, so that little is wasted on filling up.
+        order = np.argsort(other.lengths, kind="stable")
+        for first in range(0, len(order), lanes):
+            group = order[first : first + lanes]
+            _fast.subsequences.compare(
+                codes,
+                ends,
+                other.side_by_side(group, lanes),
+                self.letters,
+                self.decay,
+                self.weights,
+                group_values,
+            )
+            out[:, group] = group_values[:, : len(group)]
+        return out
+
+    def compare_self(self) -> Array:
+        """Return the kernel of each string with itself."""
+        out = np.empty(len(self.lengths))
+        order = np.argsort(self.lengths, kind="stable")
+        for first in range(0, len(out), _fast.subsequences.LANES):
+            group = order[first : first + _fast.subsequences.LANES]
+            some = self.take(group)
+            out[group] = np.diagonal(some.compare(some))
+        return out
 
     def packed(self) -> tuple[IntArray, IntArray]:
         """Return the letters of these strings alone, and where each string begins and ends."""
@@ -49,6 +109,24 @@ class LetterStrings:
             group[:length, lane] = self.codes[start : start + length]
         return group.reshape(-1)
 
+    def columns(self) -> int:
+        """Return how many subsequences these letters can spell that count."""
+        return sum(self.letters ** int(size) for size in np.flatnonzero(self.weights) + 1)
+
+    def spell(self) -> Counted:
+        """Return φ_u of all strings and of all u."""
+        codes, ends = self.packed()
+        out = np.zeros((len(self.lengths), self.columns()))
+        roots = np.sqrt(self.weights)
+
+        def task(rows: slice) -> None:
+            stops = ends[rows.start : rows.stop + 1]
+            _fast.subsequences.spell(codes, stops, self.letters, self.decay, roots, out[rows])
+
+        parts = [slice(i, min(i + _ROWS, len(out))) for i in range(0, len(out), _ROWS)]
+        _parallel.run(task, parts, _parallel.thread_count())
+        return Counted(out)
+
 
 class Subsequence(Kernel):
     """Letters that two strings share in the same order, with gaps at a price.
@@ -62,6 +140,10 @@ class Subsequence(Kernel):
     none is allowed. ``lengths`` weighs subsequences of 1, 2 … k letters, all found in one pass:
     ``None`` counts those of k letters alone, ``"all"`` each length with 1. Any character is a
     letter, case counts, and a string shorter than k has no subsequences of k letters.
+
+    Where the letters can spell few strings of k letters, as in DNA, φ is written out for each
+    string, which takes time in proportion to its length; else each pair takes k times the product
+    of both lengths.
 
     References
     ----------
@@ -105,48 +187,50 @@ class Subsequence(Kernel):
     def definite(self) -> Definite:
         return Definite.POSITIVE
 
-    def prepare(self, a: Strings, b: Strings) -> tuple[LetterStrings, LetterStrings]:
+    def prepare(
+        self, a: Strings, b: Strings
+    ) -> tuple[LetterStrings | Counted, LetterStrings | Counted]:
         both = a if b is a else a.join(b)
         lengths = np.fromiter(map(len, both.items), np.int64, len(both))
         letters, codes = np.unique(code_points(both.items), return_inverse=True)
-        starts = np.cumsum(lengths) - lengths
-        whole = LetterStrings(codes.astype(np.int64), starts, lengths, len(letters))
-        longest = int(lengths.max(initial=0))
-        size = 8 * (int(self.k) + 64) * _fast.subsequences.LANES * longest
-        if size > _LARGE:
-            _memory.require(size, f"{self} of strings of {longest:,} letters", "Cut the strings.")
+        whole: Any = LetterStrings(
+            codes.astype(np.int64),
+            np.cumsum(lengths) - lengths,
+            lengths,
+            len(letters),
+            float(self.decay),
+            self._weights(),
+        )
+        if self._spelling_pays(whole, len(a), len(b)):
+            whole = whole.spell()
+        else:
+            self._require_memory(int(lengths.max(initial=0)))
         left = whole.take(slice(0, len(a)))
         return left, left if b is a else whole.take(slice(len(a), len(both)))
 
-    def compare(self, a: LetterStrings, b: LetterStrings) -> Array:
-        codes, ends = a.packed()
-        weights, lanes = self._weights(), _fast.subsequences.LANES
-        out = np.empty((len(a), len(b)))
-        group_values = np.empty((len(a), lanes))
-        # Strings of like lengths stand together, so that little is wasted on filling up.
-        order = np.argsort(b.lengths, kind="stable")
-        for first in range(0, len(b), lanes):
-            group = order[first : first + lanes]
-            _fast.subsequences.compare(
-                codes,
-                ends,
-                b.side_by_side(group, lanes),
-                a.letters,
-                float(self.decay),
-                weights,
-                group_values,
-            )
-            out[:, group] = group_values[:, : len(group)]
-        return out
+    def compare(self, a: Any, b: Any) -> Array:
+        return a.compare(b)  # type: ignore[no-any-return]
 
-    def compare_self(self, a: LetterStrings) -> Array:
-        out = np.empty(len(a))
-        order = np.argsort(a.lengths, kind="stable")
-        for first in range(0, len(a), _fast.subsequences.LANES):
-            group = order[first : first + _fast.subsequences.LANES]
-            some = a.take(group)
-            out[group] = np.diagonal(self.compare(some, some))
-        return out
+    def compare_self(self, a: Any) -> Array:
+        return a.compare_self()  # type: ignore[no-any-return]
+
+    def _spelling_pays(self, strings: LetterStrings, rows: int, columns: int) -> bool:
+        """Whether writing out all subsequences takes fewer steps than going through all pairs."""
+        k, letters, lengths = int(self.k), strings.letters, strings.lengths
+        if k * math.log2(max(letters, 1)) > _SPELLED_BITS:
+            return False
+        width = strings.columns()
+        if 8 * width * len(lengths) > _LARGE:
+            return False
+        steps: int = 2 * sum(letters**size for size in range(k))
+        spelling = int(lengths.sum()) * steps + rows * columns * width // _PRODUCTS_PER_STEP
+        pairs = int(lengths[:rows].sum()) * int(lengths[-columns:].sum()) * k
+        return spelling < pairs
+
+    def _require_memory(self, longest: int) -> None:
+        size = 8 * (int(self.k) + 64) * _fast.subsequences.LANES * longest
+        if size > _LARGE:
+            _memory.require(size, f"{self} of strings of {longest:,} letters", "Cut the strings.")
 
     def _weights(self) -> Array:
         """Return the weight of each length from 1 to k, for occurrences that cost their gaps."""
