@@ -95,6 +95,24 @@ def test_few_cells_that_are_no_numbers(write):  # noqa: F811
     assert table_of(write, many).columns[0].kind == "category"
 
 
+def test_counts_in_the_first_line(write):  # noqa: F811
+    """Data files of scikit-learn, and of others after it, begin with "rows,columns,classes"."""
+    table = read_table(
+        write("a.csv", "3,1,TM,AMP\nLWIVIACLA,0\nAAGAATVLL,0\nGIGKFLHSA,1\n"), "column_2"
+    )
+    assert len(table) == 3
+    assert table.frame.column_names == ["column_1"]
+    assert list(table.target) == [0, 0, 1]
+    assert any("counts rows and columns" in note for note in table.notes)
+    same = read_table(write("b.csv", "2,2,no\n1.5,2.5,no\n3.5,1.5,yes\n"), target="column_3")
+    assert len(same) == 2
+    # Rows of numbers, other counts, and a line that is said to be the header stay what they are.
+    assert len(read_table(write("c.csv", "2,1\n5,0\n6,1\n"), target=False)) == 3
+    named = read_table(write("e.csv", "2,1,yes\n5,3,no\n6,4,no\n"), header=True, target=False)
+    assert named.frame.column_names == ["2", "1", "yes"]
+    assert len(read_table(write("f.csv", "9,2,no\n1.5,2,no\n3.5,1,yes\n"), target=False)) == 3
+
+
 @pytest.mark.parametrize(
     ("first", "rows", "header"),
     [

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -16,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import RBF, SVC, SVR, NumericScaler, NuSVC, OneClassSVM, tune
+from mercer import RBF, SVC, SVR, NumericScaler, NuSVC, OneClassSVM, Spectrum, tune
+from mercer.estimators.auto import WIDTHS, Axes
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +165,33 @@ def test_ctrl_c_returns_the_best_so_far():
         )  # fmt: skip
     assert 0 < search.cv_results_["skipped"].sum() < 400
     assert search.best_score_ > 0.7
+
+
+def test_ctrl_c_before_the_first_score_ends_the_search():
+    X, y = make_classification(100, 4, random_state=0)
+
+    def interrupted(A, B):
+        raise KeyboardInterrupt
+
+    for machine in (SVC(kernel=interrupted), make_pipeline(NumericScaler(), SVC(interrupted))):
+        with pytest.raises(KeyboardInterrupt, match="no score yet"):
+            tune(machine, X, y, grid={f"{'svc__' if hasattr(machine, 'steps') else ''}C": [1.0]})
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, dict])
+def test_widths_of_scaled_frames(library):
+    """The grid lies around the width that the scaled columns ask for, not around 1."""
+    random = np.random.default_rng(0)
+    columns = {"age": random.normal(40, 10, 300), "pay": random.normal(3e4, 5e3, 300)}
+    kernel = RBF("median").on("age", "pay") + Spectrum(2).on("dna")
+    columns["dna"] = ["".join(random.choice(list("ACGT"), 8)) for _ in range(300)]
+    frame = pa.table(columns) if library is dict else library(columns)
+    pipe = make_pipeline(NumericScaler(), SVC(kernel))
+    widths = Axes.of(pipe, frame).values["svc__kernel__left__kernel__gamma"]
+    scaled = NumericScaler().fit_transform(frame)
+    centre = kernel.resolve(kernel.encode(scaled)).left.kernel.gamma
+    assert widths == pytest.approx([centre * factor for factor in WIDTHS])
+    assert 0.1 < centre < 0.6
 
 
 def test_regression_and_outliers(iris):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from mercer._typing import Array
 from mercer.estimators.race import Race
+from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.shared import Fitted, Fold, SharedFits, fits_memory
 from mercer.exceptions import InvalidParameter
 
@@ -126,8 +127,7 @@ def _widths(machine: Any, parameters: Mapping[str, Any], only_auto: bool) -> lis
 def _around(machine: Any, name: str, transformed: bool, X: Any) -> list[float]:
     """Return widths around the one of the heuristic on these data.
 
-    Before a pipeline has run nobody knows its output; numbers that come out of a scaler have
-    variance 1, so that 1/columns is what "scale" would say.
+    Before a pipeline has run nobody knows its output; it is taken for that of a scaler of numbers.
     """
     try:
         twin = machine._untold()
@@ -135,9 +135,7 @@ def _around(machine: Any, name: str, transformed: bool, X: Any) -> list[float]:
             twin.C = 1.0
         if isinstance(twin.kernel, str):
             twin.gamma = "scale"
-        read = twin._read_training(X, None)
-        if transformed:
-            read = (read - read.mean(axis=0)) / np.maximum(read.std(axis=0), 1e-12)
+        read = twin._read_training(NumericScaler().fit_transform(X) if transformed else X, None)
         kernel, points = twin._encode(read)
         settled = kernel.resolve(points)
         inner = name.removeprefix("kernel__")

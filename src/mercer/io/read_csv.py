@@ -16,6 +16,7 @@ from mercer.io.table_source import RawTable, Source, arrow, decode
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _NO_DELIMITER = "\x1f"
+_COUNTS = re.compile(r"(\d{1,12}),(\d{1,9})(,[^,]+)*\Z")
 _END = re.compile(r"\r\n|\r|\n")
 _SAMPLE_LINES, _SAMPLE_TEXT = 200, 1 << 20
 _BLOCK = 1 << 24
@@ -38,6 +39,10 @@ def read_csv(
     if not sample:
         raise InvalidInput(f"{source.name} is empty. Give a file with a line for each object.")
     notes: list[str] = []
+    if header is None and _counts_come_first(text, sample):
+        # A blank line in its place: places in the file stay what they are.
+        text, sample = "\n" + _END.split(text.lstrip(), maxsplit=1)[1], sample[1:]
+        notes.append("The first line counts rows and columns; it is no row.")
     if delimiter is None:
         delimiter = _sniff(sample)
     if delimiter is None and _in_blanks(sample):
@@ -64,6 +69,20 @@ def _first_lines(text: str) -> list[str]:
     if len(text) <= _SAMPLE_TEXT:
         return _END.split(text)
     return _END.split(text[:_SAMPLE_TEXT])[:-1] or _END.split(text, maxsplit=1)[:1]
+
+
+def _counts_come_first(text: str, sample: list[str]) -> bool:
+    """Tell a first line "rows,columns,names of classes …", as scikit-learn's own files have it."""
+    counts = _COUNTS.match(sample[0].strip())
+    if counts is None or len(sample) < 2:
+        return False
+    rows, columns = int(counts[1]), int(counts[2])
+    first = sample[0].split(",")
+    if len(first) == columns + 1 and all(_NUMBER.match(cell.strip()) for cell in first):
+        return False  # a row of numbers like the others
+    if any(len(record) != columns + 1 for record in _Style(",").records(sample[1:])):
+        return False
+    return sum(1 for line in _END.split(text) if line.strip()) == rows + 1
 
 
 @dataclass(frozen=True)

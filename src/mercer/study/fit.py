@@ -15,7 +15,7 @@ from sklearn.base import clone
 from mercer._typing import IntArray
 from mercer.estimators.certify import certify
 from mercer.estimators.machine import take_objects
-from mercer.exceptions import InvalidInput, MercerError
+from mercer.exceptions import InvalidInput
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
 from mercer.io.tables import read_table
@@ -292,21 +292,16 @@ def search_machine(
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     machine = plan.machine.make(plan.kernel, spread, plan.seed)
-    try:
-        return tune(
-            machine,
-            X,
-            y,
-            grid=plan.machine.search(machine, X, spread),
-            cv=plan.folds,
-            time_limit=time_limit,
-            random_state=plan.seed,
-            callback=callback,
-        )
-    except MercerError as error:
-        if "was interrupted" in str(error):  # before there was a first score
-            raise KeyboardInterrupt from None
-        raise
+    return tune(
+        machine,
+        X,
+        y,
+        grid=plan.machine.search(machine, X, spread),
+        cv=plan.folds,
+        time_limit=time_limit,
+        random_state=plan.seed,
+        callback=callback,
+    )
 
 
 def _final(search: Any, X: Any, y: Any, plan: Plan, stopped: str, time_limit: float | None) -> Any:

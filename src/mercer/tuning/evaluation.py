@@ -29,6 +29,7 @@ from mercer.kernels.encoders import as_narwhals, is_frame
 
 Result = dict[str, Any]
 Watch = Callable[[int, int, float], None]
+_INTERRUPTED = "was interrupted"
 
 
 class Stopped(Exception):
@@ -69,6 +70,16 @@ class Evaluation:
         self.stopped = ""
         self._trouble: set[str] = set()
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.stopped == _INTERRUPTED
+
+    @property
+    def complete(self) -> int:
+        """How many candidates have a result on every fold."""
+        return sum(all(result is not None for result in row) for row in self.results)
+
     def add(self, candidates: Sequence[dict[str, Any]]) -> None:
         """Evaluate more candidates; after a stop nothing is evaluated any more."""
         first = len(self.candidates)
@@ -82,7 +93,7 @@ class Evaluation:
             rest = self._share(new)
             self._alone(rest)
         except KeyboardInterrupt:
-            self.stopped = "was interrupted"
+            self.stopped = _INTERRUPTED
         except Stopped:
             self.stopped = "reached its time limit"
         self.race.settle()

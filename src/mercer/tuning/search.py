@@ -144,6 +144,8 @@ class GridSearchCV(model_selection.GridSearchCV):
             watch=self._watch,
         )
         self._evaluate(evaluation, X)
+        if evaluation.interrupted and not evaluation.complete:
+            raise KeyboardInterrupt(f"{type(self).__name__}: there is no score yet to choose by.")
         results = self._tabulate(evaluation)
         self._choose(results, scorers, metric)
         if self.refit:

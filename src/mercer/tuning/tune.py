@@ -60,7 +60,8 @@ def tune(
     exhaustive : bool
         Compute every score, also of points that provably cannot win.
     time_limit : float, optional
-        Seconds after which the best point so far is taken, with a warning; Ctrl-C does the same.
+        Seconds after which the best point so far is taken, with a warning; Ctrl-C does the same,
+        and ends as usual where there is no score yet.
     random_state : int, optional
         Shuffle the rows before they are cut into ``cv`` folds.
     verbose : bool
