@@ -12,9 +12,9 @@ LENGTH = 50
 
 
 @cache
-def _data(rows):
+def _data(rows, seed=0):
     """Return random DNA, half of it with the motif GATTACA somewhere."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     letters = np.frombuffer(b"ACGT", dtype="S1")[random.integers(0, 4, (rows, LENGTH))]
     y = np.arange(rows) % 2
     places = random.integers(0, LENGTH - 7, rows)
@@ -41,13 +41,11 @@ def _fit(rows):
 def _compare(results):
     """The machine must find the motif in strings that it has not seen, with a proof."""
     model = results[OURS]
-    rows = 20_000
-    X, y = _data(1_000_000)[0][-rows:], _data(1_000_000)[1][-rows:]
-    score = model.score(X, y)
+    score = model.score(*_data(20_000, seed=1))
     if score < 0.9:
-        raise Disagreement(f"the accuracy is {score:.3f} only")
+        raise Disagreement(f"the accuracy on new strings is {score:.3f} only")
     gap = model[-1].certificate_.relative_gap
-    return f"Accuracy {score:.3f}; our relative gap is {gap:.1e}."
+    return f"Accuracy {score:.3f} on 20,000 new strings; our relative gap is {gap:.1e}."
 
 
 def _cases(scale):

@@ -21,6 +21,7 @@ TABLES = {
     "penguins": ("penguins.csv", "species"),
     "reviews": ("reviews.csv.gz", "label"),
     "gunpoint": ("gunpoint.ts.gz", "class"),
+    "promoters": ("promoters.csv", "promoter"),
     "splice": ("splice.csv.gz", "site"),
 }
 """What ``read_table`` gives as tables: the file and the column to predict."""

@@ -26,9 +26,9 @@ from mercer.io.model_values import Stored
 from mercer.kernels import registry
 from mercer.kernels.algebra import Exp, Power, PowerSeries, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
+from mercer.kernels.columns import ColumnEncoder, Gappy, PresenceEncoder
 from mercer.kernels.encoders import (
     CategoryEncoder,
-    ColumnEncoder,
     Encoder,
     RowNumberEncoder,
     VectorEncoder,
@@ -181,9 +181,11 @@ ENCODERS = (
         {name: OneOf(NONE, TEXT) for name in ("label", "edge_label", "weight")},
     ),
     Stored(RowNumberEncoder, {"size": COUNT}),
+    Stored(PresenceEncoder),
+    Stored(Gappy, {"column": A((str, int, np.integer))}, formula=True),
     Stored(
         ColumnEncoder,
-        {"inner": A(Encoder), "columns": ListOf(A((str, int, np.integer)), tuple)},
+        {"inner": A(Encoder), "columns": ListOf(A((str, int, np.integer, Gappy)), tuple)},
         formula=True,
     ),
 )
@@ -192,6 +194,10 @@ ENCODERS = (
 def _nonnegative(encoder: VectorEncoder, leaf: Vectors) -> bool:
     data = leaf.values.data if leaf.is_sparse else leaf.values
     return not encoder.nonnegative or not data.size or bool(data.min() >= 0)
+
+
+def _presence(encoder: PresenceEncoder, leaf: Vectors) -> bool:
+    return leaf.dimension == 1 and not leaf.is_sparse and set(leaf.values.ravel()) <= {0, 1}
 
 
 def _within(encoder: RowNumberEncoder, leaf: Objects) -> bool:
@@ -207,6 +213,7 @@ LEAF_OF: Mapping[type[Encoder], tuple[type, Callable[[Any, Any], bool]]] = {
     GraphEncoder: (Graphs, lambda encoder, leaf: True),
     TreeEncoder: (Trees, lambda encoder, leaf: True),
     RowNumberEncoder: (Objects, _within),
+    PresenceEncoder: (Vectors, _presence),
 }
 """The class of an encoder's leaves, and whether a leaf of that class can be its own."""
 

@@ -38,7 +38,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 USED: tuple[Kind, ...] = ("number", "category", "text", "sequence", "series")
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d\S*)?\Z")
-_SEQUENCE = re.compile(r"[A-Z*-]{8,}\Z|[a-z]{30,}\Z")
+_SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
 _KEY = re.compile(r"(?i)(.*[_ .-])?(id|index|uuid|guid|row|key|nr)\Z|.*[a-z]I[dD]\Z|unnamed: 0\Z")
 _SAMPLE = 2000
 
@@ -195,7 +195,8 @@ def _text_kind(column: Any, count: int, distinct: int) -> tuple[Kind, str]:
     varied = distinct > count / 2
     if all(_DATE.match(value) for value in sample):
         return "date", "it holds dates or times; turn them into numbers to use them"
-    if varied and length >= 15 and all(_SEQUENCE.match(value) for value in sample):
+    long = sum(len(value) >= 8 for value in sample) >= 0.95 * len(sample)
+    if varied and length >= 15 and long and all(_SEQUENCE.match(value) for value in sample):
         return "sequence", f"sequences of {length:.0f} letters on average"
     if words >= 6 or (varied and words >= 2 and count >= 10):
         return "text", f"texts of {words:.0f} words on average"

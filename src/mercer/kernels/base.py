@@ -232,13 +232,17 @@ class Kernel(Parametrised):
 
         return wrappers.Normalized(self)
 
-    def on(self, *columns: Any) -> wrappers.On:
-        """Return this kernel on some columns of a table (names) or of an array (positions)."""
+    def on(self, *columns: Any, missing: str = "error") -> wrappers.On:
+        """Return this kernel on some columns of a table (names) or of an array (positions).
+
+        Rows in which one of these values is missing are refused (``missing="error"``), have k = 0
+        with all rows (``"zero"``), or k = 1 with each other and 0 with the rest (``"own"``).
+        """
         from mercer.kernels import wrappers
 
         if len(columns) == 1 and isinstance(columns[0], list | tuple | range | np.ndarray):
             columns = tuple(np.asarray(columns[0], dtype=object).tolist())
-        return wrappers.On(self, columns)
+        return wrappers.On(self, columns, missing)
 
     # ---- helpers -----------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -23,6 +22,8 @@ class Encoder:
 
     columns: ClassVar[Any] = None
     inner: ClassVar[Any] = None
+    stand_in: ClassVar[Any] = None
+    """What may stand where a value is missing that nobody looks at."""
 
     def encode(self, X: Any, owner: str) -> Leaf:
         """Return the leaf of ``X``; errors name ``owner``, the kernel that asks."""
@@ -34,6 +35,7 @@ class VectorEncoder(Encoder):
     """Numbers in rows: arrays, SciPy sparse, frames, nested lists; finite; float32 stays."""
 
     nonnegative: bool = False
+    stand_in = 0.0
 
     def encode(self, X: Any, owner: str) -> Vectors:
         vectors = _sparse_vectors(X, owner) if sparse.issparse(X) else _dense_vectors(X, owner)
@@ -47,16 +49,18 @@ class VectorEncoder(Encoder):
 class CategoryEncoder(Encoder):
     """Categories in rows: text, whole numbers, booleans; each value is hashed by itself."""
 
+    stand_in = ""
+
     def encode(self, X: Any, owner: str) -> Categories:
         if is_frame(X):
             frame = as_narwhals(X)
-            columns = [frame.get_column(name).to_numpy() for name in _names(frame)]
+            columns = [frame.get_column(name).to_numpy() for name in column_names(frame)]
         else:
             # Of lists NumPy would make one type, and of 1 beside a text "1".
             kind = None if hasattr(X, "dtype") else object
-            table = _as_array(X.toarray() if sparse.issparse(X) else X, owner, kind)
+            table = as_array(X.toarray() if sparse.issparse(X) else X, owner, kind)
             if table.ndim != 2:
-                raise InvalidInput(_not_a_table(owner, table))
+                raise InvalidInput(not_a_table(owner, table))
             columns = list(table.T)
         if not columns:
             raise InvalidInput(f"{owner}: X has no columns; at least one a row is needed.")
@@ -109,17 +113,6 @@ class RowNumberEncoder(Encoder):
         return Objects(rows.astype(np.intp))
 
 
-@dataclass(frozen=True)
-class ColumnEncoder(Encoder):
-    """Some columns of a table or an array, looked at by ``inner``."""
-
-    inner: Encoder  # type: ignore[misc]
-    columns: tuple[Any, ...]  # type: ignore[misc]
-
-    def encode(self, X: Any, owner: str) -> Leaf:
-        return self.inner.encode(select_columns(X, self.columns, owner), owner)
-
-
 def row_count(X: Any) -> int:
     """Return the number of objects in ``X``."""
     if hasattr(X, "shape"):
@@ -148,37 +141,13 @@ def as_narwhals(frame: Any) -> Any:
     try:
         wrapped = nw.from_native(frame, pass_through=True)
     except DuplicateError:
-        _names(frame)
+        column_names(frame)
         raise
     return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
 
 
-def select_columns(X: Any, columns: tuple[Any, ...], owner: str) -> Any:
-    """Return the part of ``X`` that has ``columns`` only, always as a table."""
-    if is_frame(X):
-        frame = as_narwhals(X)
-        names = _names(frame)
-        chosen = [_column_name(column, names, owner) for column in columns]
-        return frame.select(chosen).to_native()
-    kind = None if hasattr(X, "dtype") else object
-    table: Any = X if sparse.issparse(X) else _as_array(X, owner, kind)
-    if table.ndim != 2:
-        raise InvalidInput(_not_a_table(owner, table))
-    for column in columns:
-        if not isinstance(column, numbers.Integral):
-            raise InvalidInput(
-                f"{owner}: column {column!r} was asked for by name, but X is an array without "
-                "names. Pass a data frame, or give the position of the column."
-            )
-        if not -table.shape[1] <= column < table.shape[1]:
-            raise InvalidInput(
-                f"{owner}: there is no column {column}: X has {table.shape[1]} columns."
-            )
-    part = table.tocsc() if sparse.issparse(table) else table
-    return part[:, [int(column) for column in columns]]
-
-
-def _names(frame: Any) -> list[Any]:
+def column_names(frame: Any) -> list[Any]:
+    """Return the names of the columns of a frame, which have to differ."""
     names = list(frame.column_names if hasattr(type(frame), "column_names") else frame.columns)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
@@ -186,7 +155,8 @@ def _names(frame: Any) -> list[Any]:
     return names
 
 
-def _as_array(X: Any, owner: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+def as_array(X: Any, owner: str, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Return ``X`` as an array, or say that its rows are of different lengths."""
     try:
         return np.asarray(X, dtype=dtype)
     except ValueError:
@@ -196,16 +166,8 @@ def _as_array(X: Any, owner: str, dtype: Any = None) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def _column_name(column: Any, names: Sequence[Any], owner: str) -> Any:
-    if column in names:
-        return column
-    if isinstance(column, numbers.Integral) and -len(names) <= int(column) < len(names):
-        return names[int(column)]
-    known = ", ".join(repr(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
-    raise InvalidInput(f"{owner}: there is no column {column!r}. The table has {known}.")
-
-
-def _not_a_table(owner: str, array: Any) -> str:
+def not_a_table(owner: str, array: Any) -> str:
+    """Return what to say of an array that is no table."""
     return (
         f"{owner}: expected a table of rows and columns, got an array of {array.ndim} "
         f"dimension{'s' if array.ndim != 1 else ''} and shape {array.shape}. Use "
@@ -233,12 +195,12 @@ def _dense_vectors(X: Any, owner: str) -> Vectors:
     names = None
     if is_frame(X):
         frame = as_narwhals(X)
-        names = tuple(str(name) for name in _names(frame))
+        names = tuple(str(name) for name in column_names(frame))
         array = _frame_values(frame, owner)
     else:
-        array = _as_array(X, owner)
+        array = as_array(X, owner)
     if array.ndim != 2:
-        raise InvalidInput(_not_a_table(owner, array))
+        raise InvalidInput(not_a_table(owner, array))
     if array.shape[1] == 0:
         raise InvalidInput(_no_columns(owner))
     return Vectors(np.ascontiguousarray(_as_floats(array, names, owner)), names)
@@ -246,7 +208,7 @@ def _dense_vectors(X: Any, owner: str) -> Vectors:
 
 def _frame_values(frame: Any, owner: str) -> np.ndarray[Any, Any]:
     columns = []
-    for name in _names(frame):
+    for name in column_names(frame):
         column = frame.get_column(name)
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             raise InvalidType(

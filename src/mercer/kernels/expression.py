@@ -230,11 +230,12 @@ class _Parser:
                 token.position,
             )
         columns, parameters = self.arguments(row) if self.accept("(") else ([], {})
+        gaps = parameters.pop("missing", "error") if columns else "error"
         missing = [n for n, p in _parameters(row).items() if p and n not in parameters]
         if missing:
             self.fail(f"{token.text} needs {missing[0]}=…", token.position)
         kernel = self.build_kernel(token.position, lambda: row.kernel(**parameters))
-        return self.on(kernel, columns, token.position) if columns else kernel
+        return self.on(kernel, columns, gaps, token.position) if columns else kernel
 
     def arguments(self, row: registry.Row) -> tuple[list[Any], dict[str, Any]]:
         columns: list[Any] = []
@@ -243,7 +244,7 @@ class _Parser:
         while not self.accept(")"):
             token = self.token
             if token.kind == "name" and self.following().text == "=":
-                if token.text not in known:
+                if token.text not in known and not (token.text == "missing" and columns):
                     self.fail(
                         f"{row.name} has no parameter '{token.text[:40]}'; "
                         f"{self.suggest(token.text, known) if known else 'it has none'}"
@@ -295,7 +296,8 @@ class _Parser:
             self.expect(")", f"after .{token.text}(")
             return self.build_kernel(token.position, getattr(kernel, token.text))
         if token.text == "on":
-            return self.on(kernel, self.columns(), token.position)
+            columns, gaps = self.columns()
+            return self.on(kernel, columns, gaps, token.position)
         coefficients, radius = self.value(), math.inf
         if self.accept(","):
             if self.token.text == "radius":
@@ -305,12 +307,17 @@ class _Parser:
         self.expect(")", "to close .power_series(")
         return self.build_kernel(token.position, lambda: kernel.power_series(coefficients, radius))
 
-    def columns(self) -> list[Any]:
-        columns = [self.column()]
+    def columns(self) -> tuple[list[Any], Any]:
+        """Read columns, and what to do where values are missing in them."""
+        columns, gaps = [self.column()], "error"
         while not self.accept(")"):
             self.expect(",", "or ')' after a column")
-            columns.append(self.column())
-        return columns
+            if self.token.text == "missing" and self.following().text == "=":
+                self.advance(), self.advance()
+                gaps = self.value()
+            else:
+                columns.append(self.column())
+        return columns, gaps
 
     def value(self) -> Any:
         """Read the value of a parameter."""
@@ -362,8 +369,8 @@ class _Parser:
             return value
         self.fail(f"Expected a kernel, found the number {value:g}", position)
 
-    def on(self, kernel: Kernel, columns: list[Any], position: int) -> Kernel:
-        return self.build_kernel(position, lambda: kernel.on(*columns))
+    def on(self, kernel: Kernel, columns: list[Any], missing: Any, position: int) -> Kernel:
+        return self.build_kernel(position, lambda: kernel.on(*columns, missing=missing))
 
     def build_kernel(self, position: int, make: Callable[[], Any]) -> Kernel:
         kernel: Kernel = self.build(position, make)

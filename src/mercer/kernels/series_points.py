@@ -93,6 +93,7 @@ class SeriesEncoder(Encoder):
     """
 
     time: str = "last"
+    stand_in = (0.0,)
 
     def encode(self, X: Any, owner: str) -> Series:
         if sparse.issparse(X):

@@ -16,7 +16,8 @@ from scipy import sparse
 from mercer import _fast
 from mercer._typing import Array, Index
 from mercer.exceptions import InvalidInput, NumericalOverflow
-from mercer.kernels.encoders import CategoryEncoder, ColumnEncoder, Encoder, VectorEncoder
+from mercer.kernels.columns import ColumnEncoder
+from mercer.kernels.encoders import CategoryEncoder, Encoder, VectorEncoder
 from mercer.kernels.points import Categories, Objects, Points, Vectors
 
 if TYPE_CHECKING:

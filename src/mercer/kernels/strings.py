@@ -46,6 +46,8 @@ class Strings:
 class StringEncoder(Encoder):
     """Strings in a list, an array, a column of a frame, or a table of one column."""
 
+    stand_in = ""
+
     def encode(self, X: Any, owner: str) -> Strings:
         items = np.empty(len(X) if not hasattr(X, "shape") else X.shape[0], dtype=object)
         for i, item in enumerate(_single_column(X, owner)):

@@ -77,6 +77,8 @@ class Trees:
 class TreeEncoder(Encoder):
     """Trees: nested tuples, texts in newick or in brackets, one for each object."""
 
+    stand_in = "-"
+
     def encode(self, X: Any, owner: str) -> Trees:
         rows = list(_rows(X, owner))
         for number, row in enumerate(rows):

@@ -12,12 +12,13 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels import definite
 from mercer.kernels.algebra import Power, Product, Scaled, Sum, _bracket, _Wrapper
 from mercer.kernels.base import Kernel
+from mercer.kernels.columns import ColumnEncoder, Gappy, PresenceEncoder
 from mercer.kernels.definite import Definite
-from mercer.kernels.encoders import ColumnEncoder, Encoder, ObjectEncoder, RowNumberEncoder
+from mercer.kernels.encoders import Encoder, ObjectEncoder, RowNumberEncoder
 from mercer.kernels.evaluation import Values
 from mercer.kernels.features import Features
 from mercer.kernels.points import Objects, Points
-from mercer.kernels.statistics import Statistic
+from mercer.kernels.statistics import DotProduct, Statistic
 
 
 class Normalized(_Wrapper):
@@ -78,10 +79,14 @@ class On(_Wrapper):
     """A kernel on some columns of a table or an array.
 
     k(x, z) = k'(x[columns], z[columns])
+
+    ``missing`` says what becomes of rows in which a value of these columns is missing: ``"error"``,
+    they are refused; ``"zero"``, they have k(x, z) = 0 with all rows, so this kernel is silent
+    about them; ``"own"``, they are like each other, k(x, z) = 1, and unlike the rest, 0.
     """
 
-    def __init__(self, kernel: Kernel, columns: Sequence[Any]) -> None:
-        self.kernel, self.columns = kernel, columns
+    def __init__(self, kernel: Kernel, columns: Sequence[Any], missing: str = "error") -> None:
+        self.kernel, self.columns, self.missing = kernel, columns, missing
         super().__init__()
 
     def check_parameters(self) -> None:
@@ -92,44 +97,89 @@ class On(_Wrapper):
             )
         if len(set(self._key)) < len(self._key):
             raise InvalidParameter(f"On: columns={list(self.columns)} names a column twice.")
+        if self.missing not in ("error", "zero", "own"):
+            raise InvalidParameter(
+                f"On: missing={self.missing!r} has to be 'error', 'zero' or 'own'."
+            )
 
     @property
     def _key(self) -> tuple[Any, ...]:
-        return tuple(self.columns)
+        return tuple(map(Gappy, self.columns)) if self._forgiving else tuple(self.columns)
+
+    @property
+    def _forgiving(self) -> bool:
+        return self.missing != "error"
+
+    @property
+    def _presence(self) -> Statistic:
+        """Whether both rows of a pair are complete."""
+        return DotProduct(PresenceEncoder()).within(tuple(self.columns))
 
     @property
     def definite(self) -> Definite:
-        return self.kernel.definite
+        own = self.kernel.definite
+        return definite.of_product(own, Definite.POSITIVE) if self._forgiving else own
 
     @property
     def divisible(self) -> bool:
         return self.kernel.divisible
 
     def resolve(self, points: Points) -> Self:
-        inner = self.kernel.resolve(points.within(self._key))
+        inside = points.within(self._key)
+        if self._forgiving:
+            complete = np.flatnonzero(self._complete(points))
+            inside = inside.take(complete) if complete.size else inside
+        inner = self.kernel.resolve(inside)
         return self if inner is self.kernel else self.replace(kernel=inner)
 
     def encoders(self) -> dict[Encoder, str]:
         inner = self.kernel.encoders()
-        return {ColumnEncoder(encoder, self._key): owner for encoder, owner in inner.items()}
+        found: dict[Encoder, str] = {
+            ColumnEncoder(encoder, self._key): owner for encoder, owner in inner.items()
+        }
+        if self._forgiving:
+            found[self._presence.encoder] = type(self).__name__
+        return found
 
     def statistics(self) -> Sequence[Statistic]:
-        return [statistic.within(self._key) for statistic in self.kernel.statistics()]
+        inner = [statistic.within(self._key) for statistic in self.kernel.statistics()]
+        return [*inner, self._presence] if self._forgiving else inner
 
     def evaluate(self, values: Values) -> Array:
-        return self.kernel.evaluate(values.within(self._key))
+        result = self.kernel.evaluate(values.within(self._key))
+        if not self._forgiving:
+            return result
+        both = values[self._presence]
+        result = result * both
+        if self.missing == "own":
+            result += 1 - values.left[self._presence] - values.right[self._presence] + both
+        return result
 
     def gradient(self, values: Values, name: str) -> Array:
-        return self.kernel.gradient(values.within(self._key), name.partition("__")[2])
+        inner = self.kernel.gradient(values.within(self._key), name.partition("__")[2])
+        return inner * values[self._presence] if self._forgiving else inner
 
     def feature_map(self, points: Points) -> Features:
-        return self.kernel.feature_map(points.within(self._key))
+        inner = self.kernel.feature_map(points.within(self._key))
+        if not self._forgiving:
+            return inner
+        complete = self._complete(points)[:, None]
+        shown = Features.outer(inner, Features.numbered(complete))
+        if self.missing == "zero":
+            return shown
+        return Features.concatenate(shown, Features.numbered(1 - complete))
 
     def feature_width(self, points: Points) -> float:
         return self.kernel.feature_width(points.within(self._key))
 
+    def _complete(self, points: Points) -> Array:
+        """Return 1 for each row without missing values, 0 for the others."""
+        leaf: Any = points[self._presence.encoder]
+        return np.asarray(leaf.values[:, 0], dtype=points.dtype)
+
     def __repr__(self) -> str:
         names = ", ".join(repr(column) for column in self.columns)
+        names += f", missing={self.missing!r}" if self._forgiving else ""
         return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.on({names})"
 
 

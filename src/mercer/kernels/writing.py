@@ -62,6 +62,8 @@ def _series(kernel: PowerSeries) -> str:
 
 def _on(kernel: On) -> str:
     columns = [_column(column) for column in kernel.columns]
+    if kernel.missing != "error":
+        columns.append(f"missing={_value(kernel.missing)}")
     if type(kernel.kernel) in _WRITERS:
         return f"{write(kernel.kernel, _ATOM)}.on({', '.join(columns)})"
     return _leaf(kernel.kernel, columns)

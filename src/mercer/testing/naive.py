@@ -395,7 +395,17 @@ def _normalized(kernel: Normalized, x: Any, z: Any, same: bool, training: Rows |
 def _on(kernel: On, x: Any, z: Any, same: bool, training: Rows | None) -> float:
     rows = None if training is None else [_select(row, kernel.columns) for row in training]
     left, right = _select(x, kernel.columns), _select(z, kernel.columns)
+    if kernel.missing != "error":
+        lost = [_has_gap(left), _has_gap(right)]
+        if any(lost):
+            return 1.0 if all(lost) and kernel.missing == "own" else 0.0
+        rows = None if rows is None else [row for row in rows if not _has_gap(row)]
     return naive_value(kernel.kernel, left, right, same=same, training=rows)
+
+
+def _has_gap(row: Any) -> bool:
+    values = row.values() if isinstance(row, Mapping) else row
+    return any(value is None or value != value for value in values)
 
 
 def _function(kernel: FunctionKernel, x: Any, z: Any, same: bool, training: Rows | None) -> float:
