@@ -56,14 +56,33 @@ X, y = [tree(graph) for graph in molecules.graphs], np.asarray(molecules.target,
 print(X[0])
 
 # %%
-# Five-fold cross-validation, all molecules once in the test part. On random splits of these data
-# MoleculeNet has an error of 1.53 for kernel ridge regression on fingerprints and 0.99 for boosted
-# trees.
-predicted = np.empty_like(y)
-K = SubsetTree(0.4, leaves=True)(X)
-for train, test in KFold(5, shuffle=True, random_state=0).split(y):
+# Five-fold cross-validation, all molecules once in the test part. λ, and whether
+# single atoms count as fragments, are chosen by three folds inside each training part; C is 1. On
+# random splits of these data MoleculeNet has an error of 1.53 for kernel ridge regression on
+# fingerprints and 0.99 for boosted trees.
+kernels = [SubsetTree(decay, leaves=leaf) for decay in (0.2, 0.4, 0.6) for leaf in (True, False)]
+matrices = {kernel: kernel(X) for kernel in kernels}
+
+
+def answers(kernel, train, test):
+    """Learn from some molecules and predict others."""
+    K = matrices[kernel]
     machine = SVR(kernel="precomputed", C=1.0).fit(K[np.ix_(train, train)], y[train])
-    predicted[test] = machine.predict(K[np.ix_(test, train)])
+    return machine.predict(K[np.ix_(test, train)])
+
+
+def inner_error(kernel, train):
+    """Return the cross-validated mean square error inside a training part."""
+    folds = KFold(3, shuffle=True, random_state=0).split(train)
+    squares = [(answers(kernel, train[a], train[b]) - y[train[b]]) ** 2 for a, b in folds]
+    return np.concatenate(squares).mean()
+
+
+predicted = np.empty_like(y)
+for train, test in KFold(5, shuffle=True, random_state=0).split(y):
+    best = min(kernels, key=lambda kernel: inner_error(kernel, train))
+    predicted[test] = answers(best, train, test)
+    print(f"chosen: {best}")
 error = np.sqrt(np.mean((predicted - y) ** 2))
 print(f"root mean square error {error:.2f}; the mean alone {y.std():.2f}")
 

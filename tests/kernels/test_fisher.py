@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn import mixture
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -274,14 +274,26 @@ def test_heart_disease():
 @pytest.mark.slow
 @pytest.mark.skipif(not VOWELS.exists(), reason="the data are not here")
 def test_speakers_of_japanese_vowels():
-    """At least what the UEA archive has for the nearest neighbour by dependent warping, 94.9 %."""
+    """About what the UEA archive has for the nearest neighbour by dependent warping, 94.9 %. The
+    number of states is chosen by cross-validation on the training part."""
     train, test = (read_series(VOWELS / f"JapaneseVowels_{part}.ts") for part in ("TRAIN", "TEST"))
-    model = HiddenMarkovModel(8, n_init=1, random_state=0).fit(train.X)
+    machines = {
+        states: SVC(
+            Fisher(HiddenMarkovModel(states, n_init=1, random_state=0), "diagonal").normalized()
+        )
+        for states in (2, 4, 8)
+    }
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    X = np.empty(len(train.X), dtype=object)
+    X[:] = train.X
+    scores = {s: cross_val_score(m, X, train.y, cv=folds).mean() for s, m in machines.items()}
+    machine = machines[max(scores, key=scores.get)].fit(train.X, train.y)
+    model = machine.kernel_.kernel.model
     assert model.converged_
     assert model.ascent_.is_monotone
-    machine = SVC(kernel=Fisher(model, "diagonal").normalized()).fit(train.X, train.y)
-    assert machine.score(test.X, test.y) > 0.94  # 0.959 measured, also with 4 states
-    # A model for each speaker, as a baseline that shares nothing with the kernel.
+    assert machine.score(test.X, test.y) > 0.93  # 0.949 ± 0.011 for so many test series
+    # A model for each speaker, as a baseline that shares nothing with the kernel; its
+    # settings were not chosen by cross-validation.
     speakers = np.unique(train.y)
     likelihoods = [
         HiddenMarkovModel(5, floor=0.01, n_init=1, random_state=0)

@@ -304,17 +304,29 @@ def molecule_tree(smiles):
 @pytest.mark.skipif(not ESOL.exists(), reason="the data are not here")
 def test_solubility_of_molecules_from_their_trees():
     """Better than what MoleculeNet has for kernel ridge on fingerprints (RMSE 1.53, XGBoost 0.99),
-    and than a graph kernel in a Gaussian process (gauche: 1.04), all on random splits."""
+    and than a graph kernel in a Gaussian process (gauche: 1.04), all on random splits. The decay,
+    and whether leaves count, are chosen inside each training part; C is the default."""
     with ESOL.open() as file:
         rows = list(csv.DictReader(file))
     y = np.array([float(row["measured log solubility in mols per litre"]) for row in rows])
     X = [molecule_tree(row["smiles"]) for row in rows]
-    squares = []
-    K = SubsetTree(0.4, leaves=True)(X)
-    for train, test in KFold(5, shuffle=True, random_state=0).split(y):
+    matrices = [
+        SubsetTree(decay, leaves=leaves)(X) for decay in (0.2, 0.4, 0.6) for leaves in (True, False)
+    ]
+
+    def squares(K, train, test):
         model = SVR(kernel="precomputed", C=1.0).fit(K[np.ix_(train, train)], y[train])
-        squares.append((model.predict(K[np.ix_(test, train)]) - y[test]) ** 2)
-    error = np.sqrt(np.concatenate(squares).mean())
+        return (model.predict(K[np.ix_(test, train)]) - y[test]) ** 2
+
+    def inner(K, train):
+        folds = KFold(3, shuffle=True, random_state=0).split(train)
+        return np.concatenate([squares(K, train[a], train[b]) for a, b in folds]).mean()
+
+    outer = KFold(5, shuffle=True, random_state=0).split(y)
+    found = [
+        squares(min(matrices, key=lambda K: inner(K, train)), train, test) for train, test in outer
+    ]
+    error = np.sqrt(np.concatenate(found).mean())
     assert error < 0.95  # 0.853 measured; the mean of the data is off by 2.10
     assert y.std() > 2
 
