@@ -22,6 +22,7 @@ TABLES = {
     "reviews": ("reviews.csv.gz", "label"),
     "gunpoint": ("gunpoint.ts.gz", "class"),
     "splice": ("splice.csv.gz", "site"),
+    "solubility": ("solubility.zip", "target"),
 }
 """What ``read_table`` gives as tables: the file and the column to predict."""
 
