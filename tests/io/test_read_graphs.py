@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mercer import Graph, InvalidInput, WeisfeilerLehman, read_graphs
+from mercer import Graph, InvalidInput, WeisfeilerLehman, read_graphs, read_table
 from mercer.testing.naive import naive_gram
 
 FILES = {
@@ -61,6 +61,9 @@ def test_parts_may_be_missing(tmp_path):
     assert numbers.target.dtype == np.int64  # classes come first
     (tmp_path / "TOY_graph_labels.txt").unlink()
     assert read_graphs(tmp_path).target.tolist() == [0.5, 1, 2, 3]
+    folder(tmp_path, graph_labels=None, graph_attributes="0.5, 1\n1, 2\n2, 3\n3, 4\n")
+    assert read_graphs(tmp_path).target.shape == (4, 2)
+    assert read_table(tmp_path, "target 2").target.tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,17 @@ def test_parts_may_be_missing(tmp_path):
         ({"graph_labels": "1\n"}, "there are only 1 graphs"),
         ({"node_labels": "1\n"}, "TOY_node_labels.txt has 1 lines, not 6"),
         ({"graph_labels": "nan\n" * 4}, "not finite"),
+        ({"graph_labels": "1\n2, 3\n1\n1\n"}, "TOY_graph_labels.txt, line 2, has 2 values"),
         ({"graph_indicator": None}, "holds no set of graphs"),
+        ({"A": None}, "holds no set of graphs"),
+        ({"graph_indicator": "1\none\n"}, "TOY_graph_indicator.txt, line 2: expected a whole"),
+        ({"graph_indicator": "1\n\n1\n2\n2\n4\n"}, "TOY_graph_indicator.txt, line 2, is empty"),
+        ({"graph_indicator": "0\n1\n1\n2\n2\n4\n"}, "have to go up"),
+        ({"A": "1, 2\n--1, 2\n"}, "TOY_A.txt, line 2: expected 2 whole numbers"),
+        ({"A": "1, 2, 3\n"}, "TOY_A.txt, line 1: expected 2 whole numbers"),
+        ({"A": f"1, {10**20}\n"}, "TOY_A.txt, line 1: expected 2 whole numbers"),
+        ({"A": "0, 1\n"}, "0, 1 are not two nodes"),
+        ({"edge_labels": "1\n"}, "TOY_edge_labels.txt has 1 lines, not 5"),
     ],
 )
 def test_damaged_sets(tmp_path, changes, message):
@@ -87,5 +100,7 @@ def test_what_comes_with_mercer():
     assert read.target.mean() == pytest.approx(-3.05, abs=0.001)
     assert read.graphs[0].size == 32
     assert not any(graph.directed for graph in read.graphs)
-    with pytest.raises(InvalidInput, match=r"no set of graphs of that name.*solubility"):
+    with pytest.raises(InvalidInput, match=r"There is no file mutagg.*solubility"):
         read_graphs("mutagg")
+    with pytest.raises(InvalidInput, match="heart is neither a folder nor a zip file"):
+        read_graphs("heart")

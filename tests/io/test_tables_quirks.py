@@ -70,7 +70,7 @@ def test_what_is_no_file(tmp_path):
     (tmp_path / "wine.csv").write_text("a,y\n1,0\n")
     with pytest.raises(InvalidInput, match=r"Did you mean wine.csv\?"):
         read_table(tmp_path / "wine.scv")
-    with pytest.raises(InvalidInput, match="is a folder"):
+    with pytest.raises(InvalidInput, match="holds no set of graphs"):
         read_table(tmp_path)
     with pytest.raises(InvalidInput, match="Download the file first"):
         read_table("https://example.org/data.csv")

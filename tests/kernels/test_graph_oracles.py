@@ -196,3 +196,11 @@ def test_bipartite_and_long_graphs_near_the_limit():
         close(kernel(X), [[explicit(a, b, 0.9 * limit) for b in A] for a in A], 1e-9)
     # With one label the product graph is the whole one, and has the same limit.
     assert RandomWalk().largest_decay(X) == pytest.approx(limit)
+
+
+def test_parallel_edges_with_labels_have_a_limit():
+    # An edge that is written twice is two arcs each way; SciPy alone would search for ever here.
+    twice = Graph([(0, 1), (0, 1), (1, 2)], ["C", "C", "C"])
+    A = np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])
+    assert RandomWalk().largest_decay([twice]) == pytest.approx(1 / 5)
+    close(RandomWalk(0.19)([twice]), [[explicit(A, A, 0.19)]])

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn import svm
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from mercer import SVC, Graph, WeisfeilerLehman, WeisfeilerLehmanOptimalAssignment, read_graphs
+from mercer import (
+    SVC,
+    Graph,
+    GridSearchCV,
+    WeisfeilerLehman,
+    WeisfeilerLehmanOptimalAssignment,
+    read_graphs,
+)
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "graphs"
 
@@ -31,16 +37,15 @@ def data_set(name):
     return graphs, np.array(target)
 
 
-def accuracy(kernels, X, y, seed=0):
+def accuracy(kernels, X, y, costs=(0.01, 0.1, 1.0, 10.0, 100.0, 1000.0), seed=0):
     """Return the mean accuracy over 10 folds, C and the kernel chosen by 5 folds inside each."""
     matrices = [kernel.normalized()(X) for kernel in kernels]
     scores = []
     for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(matrices[0], y):
         best = None
         for K in matrices:
-            search = GridSearchCV(
-                svm.SVC(kernel="precomputed"), {"C": 10.0 ** np.arange(-2, 4)}, cv=5
-            ).fit(K[np.ix_(train, train)], y[train])
+            search = GridSearchCV(SVC(kernel="precomputed"), {"C": costs}, cv=5)
+            search.fit(K[np.ix_(train, train)], y[train])
             if best is None or search.best_score_ > best[0]:
                 best = search.best_score_, search.score(K[np.ix_(test, train)], y[test])
         scores.append(best[1])
@@ -73,17 +78,25 @@ def test_mutag_in_both_formats():
 @pytest.mark.parametrize(
     ("name", "published", "tolerance"),
     [
-        # Shervashidze and others 2011 report 82.05 and 52.22 for the subtree kernel.
-        ("MUTAG", 82.05, 4.0),
-        ("ENZYMES", 52.22, 4.0),
-        # Xu and others 2019 (How powerful are graph neural networks?) report 59.9 and 73.8 ± 4.
+        # Xu and others 2019 (How powerful are graph neural networks?): the deviation over folds.
         ("PTC", 59.9, 4.3),
         ("IMDBBINARY", 73.8, 3.9),
+        ("PROTEINS", 75.0, 3.1),
+        # Shervashidze and others 2011 give the deviation over repetitions only, of the mean of ten
+        # folds (0.4, 1.3, 0.2); one run of ten folds varies by more.
+        ("MUTAG", 82.05, 4.0),
+        ("ENZYMES", 52.22, 4.0),
+        ("NCI1", 82.19, 4.0),
     ],
 )
 def test_published_accuracies(name, published, tolerance):
     X, y = data_set(name)
-    found = accuracy([WeisfeilerLehman(rounds) for rounds in range(1, 6)], X, y)
+    if len(X) > 2000:
+        # A large set: fewer choices, made before any result was seen.
+        found = accuracy([WeisfeilerLehman(3), WeisfeilerLehman(5)], X, y, (1.0, 10.0, 100.0))
+    else:
+        found = accuracy([WeisfeilerLehman(rounds) for rounds in range(1, 6)], X, y)
+    print(f"{name}: {found:.1f}, published {published}")
     assert found == pytest.approx(published, abs=tolerance)
 
 

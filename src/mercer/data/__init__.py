@@ -23,6 +23,7 @@ TABLES = {
     "gunpoint": ("gunpoint.ts.gz", "class"),
     "promoters": ("promoters.csv", "promoter"),
     "splice": ("splice.csv.gz", "site"),
+    "solubility": ("solubility.zip", "target"),
 }
 """What ``read_table`` gives as tables: the file and the column to predict."""
 

@@ -12,6 +12,8 @@ from mercer._files.fields import COUNT, NONE, TEXT, A, ListOf, Mismatch, Number,
 from mercer.exceptions import CannotSave
 from mercer.io.model_values import Stored
 from mercer.kernels.encoders import as_narwhals, is_frame
+from mercer.kernels.graph_forms import is_graph_mapping
+from mercer.kernels.graph_points import Graph
 
 SHAPE = ListOf(COUNT, tuple)
 _UNITS = ("D", "h", "m", "s", "ms", "us", "ns")
@@ -171,7 +173,7 @@ def _frame_state(frame: Any) -> dict[str, Any]:
     state: dict[str, Any] = {
         "library": library if library in ("pandas", "polars", "pyarrow") else "pandas",
         "names": list(table.columns),
-        "columns": [_column(table.get_column(name).to_numpy()) for name in table.columns],
+        "columns": [_column(table.get_column(name)) for name in table.columns],
         "index": None,
     }
     if library == "pandas":
@@ -180,12 +182,15 @@ def _frame_state(frame: Any) -> dict[str, Any]:
     return state
 
 
-def _column(values: Any) -> Any:
+def _column(column: Any) -> Any:
     """Return a column as an array; what stands for a missing text is None in all libraries."""
+    values = column.to_numpy()
     if values.dtype.kind != "O":
         return np.asarray(values)
     if any(isinstance(value, np.ndarray | list) for value in values):
         return [np.asarray(value, dtype=np.float64) for value in values]  # a column of series
+    if any(isinstance(value, Graph) or is_graph_mapping(value) for value in values):
+        return [Graph(**value) if is_graph_mapping(value) else value for value in column.to_list()]
     return _objects([None if value is None or value != value else value for value in values])
 
 
@@ -196,8 +201,8 @@ def _make_frame(state: dict[str, Any]) -> Any:
     lengths = {len(column) for column in columns} | (
         set() if state["index"] is None else {len(state["index"])}
     )
-    arrays = [part for column in columns for part in _arrays(column)]
-    if len(lengths) > 1 or any(array.ndim != 1 for array in arrays):
+    parts = [part for column in columns for part in _parts(column)]
+    if len(lengths) > 1 or any(part.ndim != 1 for part in parts if isinstance(part, np.ndarray)):
         raise Mismatch("its columns differ in length")
     table = dict(zip(names, columns, strict=True))
     # The library that the model was fitted with may not be here; any other will do.
@@ -207,10 +212,12 @@ def _make_frame(state: dict[str, Any]) -> Any:
             return _BUILDERS[library](table, state["index"])
         except ImportError:
             continue
+        except (TypeError, ValueError, OverflowError):
+            raise Mismatch("its columns hold values of different kinds") from None
     return table
 
 
-def _arrays(column: Any) -> list[Any]:
+def _parts(column: Any) -> list[Any]:
     return column if isinstance(column, list) else [column]
 
 
@@ -234,8 +241,16 @@ def _pyarrow(table: dict[str, Any], index: Any) -> Any:
 
 def _listed(column: Any) -> Any:
     if isinstance(column, list):
-        return [array.tolist() for array in column]
+        return [part.tolist() if hasattr(part, "tolist") else _fields(part) for part in column]
     return column.tolist() if column.dtype.kind in "OU" else column
+
+
+def _fields(graph: Graph | None) -> dict[str, Any] | None:
+    """Return a graph as a frame holds it: plain lists by name, without what was not given."""
+    if graph is None:
+        return None
+    given = {name: value for name, value in vars(graph).items() if value is not None}
+    return {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in given.items()}
 
 
 _BUILDERS = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}
@@ -245,7 +260,9 @@ FRAME = Stored(
     {
         "library": TEXT,
         "names": ListOf(A((str, int))),
-        "columns": ListOf(OneOf(A(np.ndarray), ListOf(A(np.ndarray)))),
+        "columns": ListOf(
+            OneOf(A(np.ndarray), ListOf(A(np.ndarray)), ListOf(OneOf(NONE, A(Graph))))
+        ),
         "index": OneOf(NONE, Numbers("n", types="iu")),
     },
     _frame_state,

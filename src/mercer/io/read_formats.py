@@ -15,6 +15,7 @@ from scipy import sparse
 from mercer.exceptions import InvalidInput
 from mercer.io.read_csv import read_csv
 from mercer.io.read_fasta import read_fasta
+from mercer.io.read_graphs import is_graphs, read_graph_table
 from mercer.io.read_series import is_series, read_series_table
 from mercer.io.table_source import RawTable, Source, arrow, decode, is_text
 
@@ -54,7 +55,7 @@ def read_raw(source: Source, **options: Any) -> RawTable:
 
 def _not_readable(source: Source) -> InvalidInput:
     if source.content.startswith(b"PK\x03\x04"):
-        what = "a spreadsheet or a zip archive; save it as CSV"
+        what = "a spreadsheet or an archive of other files; save it as CSV"
     elif source.content.startswith((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
         what = "packed in a way that is not read here; unpack it"
     else:
@@ -253,6 +254,7 @@ READERS = (
     Reader("Parquet", (".parquet", ".pq"), _is_parquet, _read_parquet),
     Reader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
     Reader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
+    Reader("graphs", (".zip",), is_graphs, read_graph_table),
     Reader("time series", (".ts",), is_series, read_series_table),
     Reader("LIBSVM", _LIBSVM_SUFFIXES, _is_libsvm, _read_libsvm),
     Reader(

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
+import zlib
 from dataclasses import dataclass
-from importlib import resources
 from io import BytesIO
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,19 @@ import numpy as np
 
 from mercer import _memory
 from mercer.exceptions import InvalidInput
+from mercer.io.table_source import RawTable, Source, arrow, find_source
 from mercer.kernels.graph_points import Graph
 
-EMBEDDED = {"solubility": "solubility.zip"}
-"""Sets of graphs that come with mercer."""
+_PARTS = (
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "edge_labels",
+    "node_attributes",
+)
 
-_PARTS = ("graph_indicator", "graph_labels", "graph_attributes", "node_labels", "edge_labels")
+_WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +42,8 @@ class GraphSet:
     ----------
     graphs : list of Graph
     target : array or None
-        The class of each graph, or a number where the set has numbers to predict.
+        The class of each graph, or a number where the set has numbers to predict; a column for
+        each, where there are several.
     """
 
     name: str
@@ -49,43 +59,50 @@ class GraphSet:
         return f"{self.name}: {len(self):,} graphs of {nodes:.1f} nodes on average, {target}"
 
 
-def read_graphs(source: Any) -> GraphSet:
+def read_graphs(source: str | PathLike[str]) -> GraphSet:
     """Read a set of graphs: a folder of the TU Dortmund collection, or its zip file.
 
     ``"solubility"`` comes with mercer: 1,128 molecules and how well they dissolve in water.
 
     Edges that the files list in both directions become undirected ones; a graph with an arc that
-    has no counterpart is directed. Several labels of a node are one label, a text.
+    has no counterpart is directed. Several labels of a node are one label, a text. Attributes of
+    nodes and edges, which are numbers, are not read.
     """
-    return _parse(*_texts(source))
+    return _parse(*_unzipped(find_source(source)))
 
 
-def _texts(source: Any) -> tuple[str, dict[str, str]]:
+def is_graphs(source: Source) -> bool:
+    """Tell whether a file is a folder or an archive that should hold a set of graphs."""
+    return source.content.startswith(b"PK") and source.suffix == ".zip"
+
+
+def read_graph_table(source: Source, **options: Any) -> RawTable:
+    """Return a set of graphs as a table: the column ``graph``, and ``class`` or ``target``."""
+    prefix, texts = _unzipped(source)
+    found = _parse(prefix, texts)
+    pa = arrow()
+    columns = {"graph": pa.array([_plain(graph) for graph in found.graphs])}
+    if found.target is not None:
+        name = "class" if "graph_labels" in texts else "target"
+        several = found.target.ndim == 2
+        for j, values in enumerate(found.target.T if several else [found.target]):
+            columns[f"{name} {j + 1}" if several else name] = pa.array(values)
+    notes = () if "node_attributes" not in texts else ("The attributes of nodes are not used.",)
+    return RawTable(pa.table(columns), lambda row: f"graph {row + 1}", notes)
+
+
+def _plain(graph: Graph) -> dict[str, Any]:
+    """Return a graph as lists, without what was not given."""
+    lists = {"edges": graph.edges, "labels": graph.labels, "edge_labels": graph.edge_labels}
+    given = {name: values.tolist() for name, values in lists.items() if values is not None}
+    return {**given, "size": graph.size, "directed": graph.directed}
+
+
+def _unzipped(source: Source) -> tuple[str, dict[str, str]]:
     """Return the name of the set and its files by the part of the name behind it."""
-    path = Path(source)
-    if path.is_dir():
-        files = {file.name: file for file in sorted(path.glob("*.txt"))}
-        prefix = _prefix(list(files), str(source))
-        return prefix, {
-            part: files[f"{prefix}_{part}.txt"].read_text(encoding="utf-8")
-            for part in ("A", *_PARTS)
-            if f"{prefix}_{part}.txt" in files
-        }
-    if path.is_file():
-        return unzipped(path.read_bytes(), str(source))
-    if str(source) in EMBEDDED:
-        file = resources.files("mercer.data").joinpath(EMBEDDED[str(source)])
-        return unzipped(file.read_bytes(), str(source))
-    raise InvalidInput(
-        f"There is no folder or zip file {source}, and no set of graphs of that name comes with "
-        f"mercer (there is {', '.join(EMBEDDED)}). Check the path."
-    )
-
-
-def unzipped(content: bytes, name: str) -> tuple[str, dict[str, str]]:
-    """Return the parts of a set from the bytes of a zip file."""
+    name = source.name
     try:
-        archive = zipfile.ZipFile(BytesIO(content))
+        archive = zipfile.ZipFile(BytesIO(source.content))
     except zipfile.BadZipFile:
         raise InvalidInput(
             f"{name} is neither a folder nor a zip file of the TU Dortmund collection."
@@ -96,10 +113,15 @@ def unzipped(content: bytes, name: str) -> tuple[str, dict[str, str]]:
     there = {part: entries[file] for part, file in wanted.items() if file in entries}
     size = sum(entry.file_size for entry in there.values())
     _memory.require(8 * size, f"Reading {name}", "Give a part of it.")
-    try:
-        return prefix, {part: archive.read(e).decode("utf-8") for part, e in there.items()}
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{name} is a damaged zip file: {error}.") from None
+    texts = {}
+    for part, entry in there.items():
+        try:
+            texts[part] = archive.read(entry).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InvalidInput(f"{name}: {wanted[part]} is not UTF-8 text. Convert it.") from None
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error) as error:
+            raise InvalidInput(f"{name} is a damaged zip file: {error}.") from None
+    return prefix, texts
 
 
 def _prefix(files: list[str], source: str) -> str:
@@ -114,8 +136,8 @@ def _prefix(files: list[str], source: str) -> str:
 
 
 def _parse(name: str, texts: dict[str, str]) -> GraphSet:
-    graph_of = _integers(texts["graph_indicator"], f"{name}_graph_indicator.txt", 1)[:, 0] - 1
-    arcs = _integers(texts["A"], f"{name}_A.txt", 2) - 1
+    graph_of = _integers(name, texts, "graph_indicator", 1)[:, 0] - 1
+    arcs = _integers(name, texts, "A", 2) - 1
     if (np.diff(graph_of) < 0).any() or (len(graph_of) and graph_of[0] < 0):
         raise InvalidInput(f"{name}_graph_indicator.txt: the numbers of graphs have to go up.")
     wrong = np.flatnonzero((arcs < 0).any(axis=1) | (arcs >= len(graph_of)).any(axis=1))
@@ -156,42 +178,56 @@ def _graph(ends: Any, labels: Any, edge_labels: Any, size: int) -> Graph:
     return Graph(np.array(edges, dtype=np.int64).reshape(-1, 2), labels, kept, None, size)
 
 
-def _rows(text: str) -> list[list[str]]:
-    return [
-        [cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()
-    ]
+def _rows(texts: dict[str, str], name: str, part: str) -> list[list[str]]:
+    """Return the cells of each line; a line without any is refused."""
+    lines = texts[part].rstrip().splitlines()
+    empty = next((i for i, line in enumerate(lines, 1) if not line.strip()), None)
+    if empty is not None:
+        raise InvalidInput(f"{name}_{part}.txt, line {empty}, is empty. Fill it in or drop it.")
+    return [[cell.strip() for cell in line.split(",")] for line in lines]
 
 
-def _integers(text: str, file: str, columns: int) -> Any:
-    rows = _rows(text)
-    for i, row in enumerate(rows):
-        if len(row) != columns or not all(cell.lstrip("-").isdecimal() for cell in row):
+def _integers(name: str, texts: dict[str, str], part: str, columns: int) -> Any:
+    rows = _rows(texts, name, part)
+    for i, row in enumerate(rows, 1):
+        if len(row) != columns or not all(map(_WHOLE.match, row)):
             what = "a whole number" if columns == 1 else f"{columns} whole numbers"
-            raise InvalidInput(f"{file}, line {i + 1}: expected {what}, found {', '.join(row)!r}.")
+            raise InvalidInput(
+                f"{name}_{part}.txt, line {i}: expected {what}, found {', '.join(row)[:40]!r}."
+            )
     return np.array(rows, dtype=np.int64).reshape(-1, columns)
 
 
 def _labels(name: str, texts: dict[str, str], part: str, count: int) -> Any:
     if part not in texts:
         return None
-    labels = [", ".join(row) for row in _rows(texts[part])]
+    labels = [", ".join(row) for row in _rows(texts, name, part)]
     if len(labels) != count:
         raise InvalidInput(f"{name}_{part}.txt has {len(labels):,} lines, not {count:,}.")
-    whole = all(label.lstrip("-").isdecimal() for label in labels)
+    whole = all(map(_WHOLE.match, labels))
     return np.array(labels, dtype=np.int64 if whole else str)
 
 
 def _targets(name: str, texts: dict[str, str]) -> Any:
+    """Return the classes or numbers to predict; several for each graph have a column each."""
     part = next((part for part in ("graph_labels", "graph_attributes") if part in texts), None)
     if part is None:
         return None
-    values = [row[0] for row in _rows(texts[part])]
-    for kind in (np.int64, np.float64):
-        try:
-            found = np.array(values).astype(kind)
-        except ValueError:
-            continue
-        if not np.isfinite(found).all():
-            raise InvalidInput(f"{name}_{part}.txt holds a value that is not finite.")
-        return found
-    return np.array(values)
+    rows = _rows(texts, name, part)
+    odd = next((i for i, row in enumerate(rows, 1) if len(row) != len(rows[0])), None)
+    if odd is not None:
+        raise InvalidInput(
+            f"{name}_{part}.txt, line {odd}, has {len(rows[odd - 1])} values, and line 1 has "
+            f"{len(rows[0])}. Give as many for each graph."
+        )
+    values = np.array(rows)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if all(_WHOLE.match(cell) for row in rows for cell in row):
+        return values.astype(np.int64)
+    try:
+        found = values.astype(np.float64)
+    except ValueError:
+        return values
+    if not np.isfinite(found).all():
+        raise InvalidInput(f"{name}_{part}.txt holds a value that is not finite.")
+    return found

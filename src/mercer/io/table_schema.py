@@ -19,6 +19,8 @@ from mercer.kernels.encoders import as_narwhals, is_frame
 
 _VERSION = 1
 _MOST_COLUMNS = 1_000_000
+_NESTED = ("series", "graph")
+_NEVER_FILLED = (*_NESTED, "molecule")
 Label = str | int | float
 
 
@@ -153,7 +155,7 @@ def _check(good: bool, name: str) -> None:
 
 def learn_fill(column: Any, kind: Kind) -> float | str | None:
     """Return what stands in for missing values: a median, a category of its own, no text."""
-    if kind == "series":
+    if kind in _NEVER_FILLED:
         return None
     if kind != "number":
         return "missing" if kind == "category" else ""
@@ -175,7 +177,7 @@ def _aligned(values: Any, column: ColumnSchema, place: Place) -> Any:
     import pyarrow.compute as pc
 
     numeric = column.kind == "number"
-    if column.kind != "series":
+    if column.kind not in _NESTED:
         values = as_numbers(values, column.name, place) if numeric else as_text(values, column.name)
     if not values.null_count:
         return values

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,7 @@ def find_source(source: Any) -> Source:
     except (OSError, ValueError):
         is_folder = is_file = False
     if is_folder:
-        raise InvalidInput(
-            f"{name} is a folder, and folders (of graphs) are not read yet. Give a file."
-        )
+        return Source(name, ".zip", _zipped(path))
     if not is_file:
         if name not in data.TABLES:
             raise _not_found(name)
@@ -81,6 +81,22 @@ def find_source(source: Any) -> Source:
     if not content.strip():
         raise InvalidInput(f"{name} is empty. Give a file with a line for each object.")
     return Source(name, suffixes[-1] if suffixes else "", content, target)
+
+
+def _zipped(folder: Path) -> bytes:
+    """Return the text files of a folder as the bytes of a zip file: a set of graphs is either."""
+    packed = BytesIO()
+    try:
+        sets = [file.name.removesuffix("A.txt") for file in folder.glob("*_A.txt")]
+        files = sorted(file for file in folder.glob("*.txt") if file.name.startswith(tuple(sets)))
+        size = sum(file.stat().st_size for file in files)
+        _memory.require(4 * size, f"Reading {folder}", "Give a part of it.")
+        with zipfile.ZipFile(packed, "w") as archive:
+            for file in files:
+                archive.writestr(file.name, file.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be read: {error.strerror}. Check it.") from None
+    return packed.getvalue()
 
 
 def _not_found(name: str) -> InvalidInput:

@@ -17,6 +17,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.categorical import Delta, Overlap
 from mercer.kernels.dot import Linear
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
+from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.radial import RBF
 from mercer.kernels.series import GlobalAlignment
 from mercer.kernels.string_kmers import Spectrum
@@ -28,6 +29,8 @@ Kind = Literal[
     "text",
     "sequence",
     "series",
+    "graph",
+    "molecule",
     "identifier",
     "constant",
     "empty",
@@ -35,10 +38,13 @@ Kind = Literal[
     "other",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-USED: tuple[Kind, ...] = ("number", "category", "text", "sequence", "series")
+USED: tuple[Kind, ...] = ("number", "category", "text", "sequence", "series", "graph", "molecule")
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d\S*)?\Z")
 _SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
+_ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
+_SMILES = re.compile(rf"({_ATOM})({_ATOM}|[-=#$:/\\.+()~]|\d|%\d\d)*\Z")
+_BONDED = re.compile(r"[(=#\[]|c\d")
 _KEY = re.compile(r"(?i)(.*[_ .-])?(id|index|uuid|guid|row|key|nr)\Z|.*[a-z]I[dD]\Z|unnamed: 0\Z")
 _SAMPLE = 2000
 
@@ -160,6 +166,8 @@ def column_kind(name: Any, column: Any) -> tuple[Kind, str]:
     dtype = str(column.dtype)
     if re.fullmatch(r"(List|Array)\((Float|U?Int)\d+.*\)", dtype):
         return "series", "it holds lists of numbers"
+    if dtype.startswith("Struct") and "edges" in {field.name for field in column.dtype.fields}:
+        return "graph", "it holds graphs"
     if column.dtype.is_nested() or dtype.startswith(("Binary", "Object")):
         return "other", f"it holds {dtype.lower()} values, for which there is no kernel here"
     count = len(column) - int(column.null_count())
@@ -198,11 +206,20 @@ def _text_kind(column: Any, count: int, distinct: int) -> tuple[Kind, str]:
     long = sum(len(value) >= 8 for value in sample) >= 0.95 * len(sample)
     if varied and length >= 15 and long and all(_SEQUENCE.match(value) for value in sample):
         return "sequence", f"sequences of {length:.0f} letters on average"
+    if varied and _are_smiles(sample):
+        return "molecule", "molecules, written as SMILES"
     if words >= 6 or (varied and words >= 2 and count >= 10):
         return "text", f"texts of {words:.0f} words on average"
     if distinct > 0.9 * count and count >= 10:
         return "identifier", f"{distinct} of its {count} values are different, as in a key"
     return "category", f"{distinct} categories"
+
+
+def _are_smiles(sample: list[str]) -> bool:
+    """Tell molecules from codes such as C10: all are made of atoms, and most show a bond."""
+    if not all(_SMILES.match(value) for value in sample):
+        return False
+    return sum(bool(_BONDED.search(value)) for value in sample) > len(sample) / 2
 
 
 # ---- kernels of groups -------------------------------------------------------------------------
@@ -235,12 +252,26 @@ def _sequences(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     return kernels, f"{_named(names)}: sequences, so the cosine of their pieces of 4 letters."
 
 
+def _graphs(names: Sequence[Any]) -> tuple[list[Kernel], str]:
+    kernels: list[Kernel] = [WeisfeilerLehman(3).normalized().on(name) for name in names]
+    text = f"{_named(names)}: graphs, so the cosine of the neighbourhoods in them, up to 3 steps"
+    return kernels, f"{text} wide."
+
+
+def _molecules(names: Sequence[Any]) -> tuple[list[Kernel], str]:
+    kernels, _ = _graphs(names)
+    text = f"{_named(names)}: molecules, so the cosine of the groups of atoms in them, up to 3"
+    return kernels, f"{text} bonds wide."
+
+
 _PARTS: dict[Kind, Callable[[Sequence[Any]], tuple[list[Kernel], str]]] = {
     "number": _numbers,
     "category": _categories,
     "text": _texts,
     "series": _series,
     "sequence": _sequences,
+    "graph": _graphs,
+    "molecule": _molecules,
 }
 """How each kind of column is compared; a kind without an entry is set aside."""
 

@@ -39,9 +39,14 @@ def as_arcs(item: Any, label: Any, edge_label: Any, weight: Any) -> Arcs:
         return _from_graph(item)
     if isinstance(item, str):
         return _from_smiles(item)
-    if isinstance(item, Mapping) and "edges" in item:
+    if is_graph_mapping(item):
         return _from_mapping(item)
     return _from_parts(item)
+
+
+def is_graph_mapping(item: Any) -> bool:
+    """Tell a graph that is written as a mapping of its fields."""
+    return isinstance(item, Mapping) and "edges" in item
 
 
 def _is_pair(item: Sequence[Any]) -> bool:

@@ -6,9 +6,13 @@ import math
 import numbers
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from mercer.kernels.graph_forms import is_graph_mapping
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _JOINERS = "\u200c\u200d"
@@ -93,4 +97,15 @@ def cell(value: Any, limit: int = 60) -> str:
         return f"{whole:,}".replace("-", "−") if abs(whole) < 10**15 else number(float(whole))
     if isinstance(value, numbers.Real):
         return "missing" if math.isnan(value) else number(float(value))
+    if is_graph_mapping(value):
+        return clean(_graph(value), limit)
     return clean(value, limit)
+
+
+def _graph(value: Mapping[str, Any]) -> str:
+    """Write a graph in the columns of a table: its size, and its most frequent labels."""
+    edges, labels = value["edges"] or [], value.get("labels") or []
+    size = value.get("size") or len(labels) or 1 + max((max(edge) for edge in edges), default=-1)
+    most = ", ".join(f"{count} × {label}" for label, count in Counter(labels).most_common(5))
+    words = f"{counted(size, 'node')}, {counted(len(edges), 'edge')}"
+    return f"{words}: {most}" if most else words
