@@ -85,31 +85,29 @@ def _add_square(x: float, z: Array, out: Array) -> None:
 
 
 @jit
-def _warp_row(x: float, z: Array, rest: Array, best: Array, row: Array) -> None:
-    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
-    for k in range(len(z)):
-        up, corner = row[k + LANES], row[k]
-        best[k] = up if up < corner else corner
-    row[:LANES] = np.inf
+def _warp_row(x: float, z: Array, rest: Array, old: Array, new: Array) -> None:
+    """Write the row of the recursion after ``old``; rows begin one column before the others."""
+    new[:LANES] = np.inf
     for k in range(len(z)):
         difference = x - z[k]
-        left, other = row[k], best[k]
-        row[k + LANES] = (other if other < left else left) + (difference * difference + rest[k])
+        up, corner, left = old[k + LANES], old[k], new[k]
+        best = up if up < corner else corner
+        best = best if best < left else left
+        new[k + LANES] = best + (difference * difference + rest[k])
 
 
 @jit
-def _align_row(
-    x: float, z: Array, t: Array, rest: Array, own: Array, carry: Array, row: Array
-) -> None:
-    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
+def _align_row(x: float, z: Array, t: Array, rest: Array, old: Array, new: Array) -> None:
+    """Write the row of the recursion after ``old``; rows begin one column before the others.
+
+    Each value waits for that of its own lane one column before: while it does, the local kernels
+    of the next columns are computed.
+    """
+    new[:LANES] = 0
     for k in range(len(z)):
         difference = x - z[k]
         local = _local(_fma(difference, difference, rest[k]))
-        own[k] = local * _fma(t[k], row[k], row[k + LANES])
-        carry[k] = local * t[k]
-    row[:LANES] = 0
-    for k in range(len(z)):
-        row[k + LANES] = _fma(carry[k], row[k], own[k])
+        new[k + LANES] = local * _fma(t[k], old[k] + new[k], old[k + LANES])
 
 
 @jit
@@ -137,8 +135,10 @@ def warp(
     besides the first channel: the other channels, and infinity outside the band.
     """
     size = lanes.shape[1]
-    rest, best = np.zeros_like(lanes[0]), np.empty_like(lanes[0])
-    row = np.empty(size + LANES, dtype=lanes.dtype)  # begins with a column before the first one
+    rest = np.zeros(size, dtype=lanes.dtype)
+    # Two rows of the recursion; they begin with a column before the first one.
+    old = np.empty(size + LANES, dtype=lanes.dtype)
+    new = np.empty(size + LANES, dtype=lanes.dtype)
     below, above = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     for r in range(len(starts)):
         n = lengths[r]
@@ -150,8 +150,9 @@ def warp(
                 below[lane] = radius + max(0, n - m)
                 above[lane] = radius + max(0, m - n)
             low, high = below.max(), above.max()
-        row[:LANES] = 0
-        row[LANES:] = np.inf
+        old[:LANES] = 0
+        old[LANES:] = np.inf
+        new[:] = np.inf
         for i in range(n):
             first = max(0, i - low) * LANES
             last = min(size, (i + high + 1) * LANES)
@@ -169,11 +170,12 @@ def warp(
                 x[0],
                 lanes[0, first:last],
                 rest[first:last],
-                best[first:last],
-                row[first : last + LANES],
+                old[first : last + LANES],
+                new[first : last + LANES],
             )
+            old, new = new, old
         for lane in range(LANES):
-            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+            out[r, lane] = old[lane_lengths[lane] * LANES + lane]
 
 
 @jit
@@ -199,11 +201,12 @@ def align(
     """
     size = lanes.shape[1]
     channels, reach = lanes.shape[0] - 1, len(penalties)
-    rest, own, carry = np.zeros(size), np.empty(size), np.empty(size)
-    row = np.empty(size + LANES)
+    rest = np.zeros(size)
+    old, new = np.empty(size + LANES), np.empty(size + LANES)
     for r in range(len(starts)):
-        row[:LANES] = 1
-        row[LANES:] = 0
+        old[:LANES] = 1
+        old[LANES:] = 0
+        new[:] = 0
         due = 1.0  # the ratios of x by which the row has still to be multiplied
         for i in range(lengths[r]):
             first, last = 0, size
@@ -222,16 +225,16 @@ def align(
                 lanes[0, first:last],
                 lanes[channels, first:last],
                 rest[first:last],
-                own[first:last],
-                carry[first:last],
-                row[first : last + LANES],
+                old[first : last + LANES],
+                new[first : last + LANES],
             )
+            old, new = new, old
             due *= x[channels]
             if i % _ROWS == _ROWS - 1 or i == lengths[r] - 1:
-                _rescale(row, due)
+                _rescale(old, due)
                 due = 1.0
         for lane in range(LANES):
-            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+            out[r, lane] = old[lane_lengths[lane] * LANES + lane]
             # Outside the band there may be left what an earlier row wrote.
             if reach and abs(lengths[r] - lane_lengths[lane]) >= reach:
                 out[r, lane] = 0
@@ -239,40 +242,52 @@ def align(
 
 @jit
 def self_ratios(
-    a: Array, starts: IntArray, lengths: IntArray, penalties: Array, out: Array
+    at: Array, starts: IntArray, lengths: IntArray, penalties: Array, out: Array
 ) -> None:
     """Write √(S[i−1]/S[i]) of each series, S[i] the sum of all alignments of its beginning.
 
     Row i of the recursion has points 0 … i−1 as columns. Divided by √(S[i−1] S[j]) it gives
     S[i]/S[i−1] = 1 + 2·(its last value), since both neighbours of the diagonal are equal.
+    ``at`` is ``a`` transposed, (channel, time).
     """
     longest = lengths.max()
-    row, own, carry = np.empty(longest + 1), np.empty(longest), np.empty(longest)
+    row, distances = np.empty(longest + 1), np.empty(longest)
+    own, carry = np.empty(longest), np.empty(longest)
     reach = len(penalties)
     for r in range(len(starts)):
-        x = a[starts[r] : starts[r] + lengths[r]]
+        x = at[:, starts[r] : starts[r] + lengths[r]]
         t = out[starts[r] : starts[r] + lengths[r]]
         t[0] = 1
         row[0], row[1] = 0, 1
         for i in range(1, lengths[r]):
             first = max(0, i - reach + 1) if reach else 0
             for j in range(first, i):
-                distance = penalties[i - j] if reach else 0.0
-                for c in range(x.shape[1]):
-                    difference = x[i, c] - x[j, c]
-                    distance += difference * difference
-                local = _local(distance)
-                before = row[j + 1] + t[j] * row[j]
-                own[j] = local * (before if before > _NOTHING else 0.0)
-                carry[j] = local * t[j]
-            row[first] = 0
-            for j in range(first, i):
-                row[j + 1] = _fma(carry[j], row[j], own[j])
-            last = row[i] if i - 1 >= first else 0.0
+                distances[j] = penalties[i - j] if reach else 0.0
+            for c in range(len(x)):
+                _add_square(x[c, i], x[c, first:i], distances[first:i])
+            _self_row(
+                t[first:i], distances[first:i], own[first:i], carry[first:i], row[first : i + 1]
+            )
+            last = row[i] if first < i else 0.0
             t[i] = 1 / math.sqrt(1 + 2 * last)
             for j in range(first, i):
                 row[j + 1] *= t[i]
             row[i + 1] = 1
+
+
+@jit
+def _self_row(t: Array, distances: Array, own: Array, carry: Array, row: Array) -> None:
+    """Turn one row of a single pair into the next: what vectorises first, then the chain."""
+    for j in range(len(t)):
+        local = _local(distances[j])
+        before = _fma(t[j], row[j], row[j + 1])
+        own[j] = local * (before if before > _NOTHING else 0.0)
+        carry[j] = local * t[j]
+    left = 0.0
+    row[0] = 0
+    for j in range(len(t)):
+        left = _fma(carry[j], left, own[j])
+        row[j + 1] = left
 
 
 @jit
