@@ -15,7 +15,7 @@ def _mercer():
 def _tslearn():
     from tslearn.metrics import cdist_gak
 
-    # One job: more of them are slower, since its threads wait for one another.
+    # One job: two of them were slower.
     return lambda X: cdist_gak(X.transpose(0, 2, 1), sigma=SIGMA)
 
 

@@ -448,7 +448,7 @@ def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
 def _side(n: int) -> int:
     """Return the side of a tile: small matrices are cut finer, so that all threads have work.
 
-    It is a multiple of 16, the number of series, strings or floats that compiled code takes at once.
+    It is a multiple of 16: compiled code takes that many series or strings at once.
     """
     return max(32, min(TILE, -(-n // 80) * 16))
 
