@@ -29,11 +29,11 @@ LANES = 16
 TINY = 1e-100
 """Normalised alignments below it are not exact."""
 
-# 2**f for |f| ≤ 1/2: 1 + f·q(f), q through Chebyshev's points; good to 4e-14, and 1 at 0.
-_C1, _C2, _C3 = 0.6931471805599453, 0.2402265069581299, 0.055504108664760424
-_C4, _C5, _C6 = 0.009618129159402558, 0.0013333558179043112, 0.00015403455852453838
-_C7, _C8, _C9 = 1.5252686846267715e-05, 1.3255224878668817e-06, 1.0203121063392436e-07
-_ROUND = 6755399441055744.0  # 1.5 · 2⁵²: a number added to it leaves a whole one in the last bits
+# 2**f = (Q + fP)/(Q − fP) for |f| ≤ 1/2, P and Q polynomials of f², fP/Q = tanh(f·log(2)/2) at
+# Chebyshev's points; good to 2e-14, and 1 at 0.
+_P0, _P1 = 2524.7412887373503, 28.873152611950772
+_Q0, _Q1 = 7284.863473578437, 374.9798591051726
+_ROUND = 6755399441055743.0  # 1.5 · 2⁵² − 1: n added to it leaves n − 1 in the lowest bits
 _FARTHEST = 430.0
 _NOTHING = 1e-150  # smaller values count as zero: denormal numbers are slow
 _ROWS = 16
@@ -68,13 +68,11 @@ def _local(distance: float) -> float:
     shifted = _ROUND - distance
     f = (_ROUND - shifted) - distance
     g = f * f
-    # Short chains: the sums in brackets do not wait for one another.
-    p = _fma(g, _fma(f, _C9, _C8), _fma(f, _C7, _C6))
-    p = _fma(g, p, _fma(f, _C5, _C4))
-    p = _fma(g, p, _fma(f, _C3, _C2))
-    p = _fma(g, p, _fma(f, _C1, 1.0))
-    kappa = _times_power_of_two(p, shifted)
-    return kappa / (2.0 - kappa)
+    q = _fma(g, g + _Q1, _Q0)
+    p = f * _fma(g, _P1, _P0)
+    # κ/2 and 1, both times q − p: one division is enough.
+    half = _times_power_of_two(q + p, shifted)
+    return half / ((q - p) - half)
 
 
 @jit
@@ -85,31 +83,29 @@ def _add_square(x: float, z: Array, out: Array) -> None:
 
 
 @jit
-def _warp_row(x: float, z: Array, rest: Array, best: Array, row: Array) -> None:
-    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
-    for k in range(len(z)):
-        up, corner = row[k + LANES], row[k]
-        best[k] = up if up < corner else corner
-    row[:LANES] = np.inf
+def _warp_row(x: float, z: Array, rest: Array, old: Array, new: Array) -> None:
+    """Write the row of the recursion after ``old``; rows begin one column before the others."""
+    new[:LANES] = np.inf
     for k in range(len(z)):
         difference = x - z[k]
-        left, other = row[k], best[k]
-        row[k + LANES] = (other if other < left else left) + (difference * difference + rest[k])
+        up, corner, left = old[k + LANES], old[k], new[k]
+        best = up if up < corner else corner
+        best = best if best < left else left
+        new[k + LANES] = best + (difference * difference + rest[k])
 
 
 @jit
-def _align_row(
-    x: float, z: Array, t: Array, rest: Array, own: Array, carry: Array, row: Array
-) -> None:
-    """Turn one row of the recursion into the next; ``row`` begins one column before the others."""
+def _align_row(x: float, z: Array, t: Array, rest: Array, old: Array, new: Array) -> None:
+    """Write the row of the recursion after ``old``; rows begin one column before the others.
+
+    Each value waits for that of its own lane one column before: while it does, the local kernels
+    of the next columns are computed.
+    """
+    new[:LANES] = 0
     for k in range(len(z)):
         difference = x - z[k]
         local = _local(_fma(difference, difference, rest[k]))
-        own[k] = local * _fma(t[k], row[k], row[k + LANES])
-        carry[k] = local * t[k]
-    row[:LANES] = 0
-    for k in range(len(z)):
-        row[k + LANES] = _fma(carry[k], row[k], own[k])
+        new[k + LANES] = local * _fma(t[k], old[k] + new[k], old[k + LANES])
 
 
 @jit
@@ -134,11 +130,13 @@ def warp(
 
     The band reaches ``steps``, or a ``share`` of the longer series, beyond the two diagonals
     through the corners; ``steps < 0`` means that there is none. ``rest`` is what a cell costs
-    besides the first channel: the other channels, and infinity outside the band.
+    besides the first channel: the other channels, and infinity outside the band of its own lane.
     """
     size = lanes.shape[1]
-    rest, best = np.zeros_like(lanes[0]), np.empty_like(lanes[0])
-    row = np.empty(size + LANES, dtype=lanes.dtype)  # begins with a column before the first one
+    rest = np.zeros(size, dtype=lanes.dtype)
+    # Two rows of the recursion; they begin with a column before the first one.
+    old = np.empty(size + LANES, dtype=lanes.dtype)
+    new = np.empty(size + LANES, dtype=lanes.dtype)
     below, above = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     for r in range(len(starts)):
         n = lengths[r]
@@ -150,18 +148,20 @@ def warp(
                 below[lane] = radius + max(0, n - m)
                 above[lane] = radius + max(0, m - n)
             low, high = below.max(), above.max()
-        row[:LANES] = 0
-        row[LANES:] = np.inf
+        uneven = steps >= 0 and (below.min() < low or above.min() < high)
+        old[:LANES] = 0
+        old[LANES:] = np.inf
+        new[:] = np.inf
         for i in range(n):
             first = max(0, i - low) * LANES
             last = min(size, (i + high + 1) * LANES)
-            if steps >= 0:
+            if steps >= 0 or len(lanes) > 1:
+                rest[first:last] = 0
+            if uneven:
                 for j in range(first // LANES, last // LANES):
                     for lane in range(LANES):
-                        outside = i - j > below[lane] or j - i > above[lane]
-                        rest[j * LANES + lane] = np.inf if outside else 0.0
-            elif len(lanes) > 1:
-                rest[:] = 0
+                        if i - j > below[lane] or j - i > above[lane]:
+                            rest[j * LANES + lane] = np.inf
             x = a[starts[r] + i]
             for c in range(1, len(x)):
                 _add_square(x[c], lanes[c, first:last], rest[first:last])
@@ -169,11 +169,12 @@ def warp(
                 x[0],
                 lanes[0, first:last],
                 rest[first:last],
-                best[first:last],
-                row[first : last + LANES],
+                old[first : last + LANES],
+                new[first : last + LANES],
             )
+            old, new = new, old
         for lane in range(LANES):
-            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+            out[r, lane] = old[lane_lengths[lane] * LANES + lane]
 
 
 @jit
@@ -199,11 +200,12 @@ def align(
     """
     size = lanes.shape[1]
     channels, reach = lanes.shape[0] - 1, len(penalties)
-    rest, own, carry = np.zeros(size), np.empty(size), np.empty(size)
-    row = np.empty(size + LANES)
+    rest = np.zeros(size)
+    old, new = np.empty(size + LANES), np.empty(size + LANES)
     for r in range(len(starts)):
-        row[:LANES] = 1
-        row[LANES:] = 0
+        old[:LANES] = 1
+        old[LANES:] = 0
+        new[:] = 0
         due = 1.0  # the ratios of x by which the row has still to be multiplied
         for i in range(lengths[r]):
             first, last = 0, size
@@ -222,16 +224,16 @@ def align(
                 lanes[0, first:last],
                 lanes[channels, first:last],
                 rest[first:last],
-                own[first:last],
-                carry[first:last],
-                row[first : last + LANES],
+                old[first : last + LANES],
+                new[first : last + LANES],
             )
+            old, new = new, old
             due *= x[channels]
             if i % _ROWS == _ROWS - 1 or i == lengths[r] - 1:
-                _rescale(row, due)
+                _rescale(old, due)
                 due = 1.0
         for lane in range(LANES):
-            out[r, lane] = row[lane_lengths[lane] * LANES + lane]
+            out[r, lane] = old[lane_lengths[lane] * LANES + lane]
             # Outside the band there may be left what an earlier row wrote.
             if reach and abs(lengths[r] - lane_lengths[lane]) >= reach:
                 out[r, lane] = 0
@@ -239,40 +241,52 @@ def align(
 
 @jit
 def self_ratios(
-    a: Array, starts: IntArray, lengths: IntArray, penalties: Array, out: Array
+    at: Array, starts: IntArray, lengths: IntArray, penalties: Array, out: Array
 ) -> None:
     """Write √(S[i−1]/S[i]) of each series, S[i] the sum of all alignments of its beginning.
 
     Row i of the recursion has points 0 … i−1 as columns. Divided by √(S[i−1] S[j]) it gives
     S[i]/S[i−1] = 1 + 2·(its last value), since both neighbours of the diagonal are equal.
+    ``at`` is ``a`` transposed, (channel, time).
     """
     longest = lengths.max()
-    row, own, carry = np.empty(longest + 1), np.empty(longest), np.empty(longest)
+    row, distances = np.empty(longest + 1), np.empty(longest)
+    own, carry = np.empty(longest), np.empty(longest)
     reach = len(penalties)
     for r in range(len(starts)):
-        x = a[starts[r] : starts[r] + lengths[r]]
+        x = at[:, starts[r] : starts[r] + lengths[r]]
         t = out[starts[r] : starts[r] + lengths[r]]
         t[0] = 1
         row[0], row[1] = 0, 1
         for i in range(1, lengths[r]):
             first = max(0, i - reach + 1) if reach else 0
             for j in range(first, i):
-                distance = penalties[i - j] if reach else 0.0
-                for c in range(x.shape[1]):
-                    difference = x[i, c] - x[j, c]
-                    distance += difference * difference
-                local = _local(distance)
-                before = row[j + 1] + t[j] * row[j]
-                own[j] = local * (before if before > _NOTHING else 0.0)
-                carry[j] = local * t[j]
-            row[first] = 0
-            for j in range(first, i):
-                row[j + 1] = _fma(carry[j], row[j], own[j])
-            last = row[i] if i - 1 >= first else 0.0
+                distances[j] = penalties[i - j] if reach else 0.0
+            for c in range(len(x)):
+                _add_square(x[c, i], x[c, first:i], distances[first:i])
+            _self_row(
+                t[first:i], distances[first:i], own[first:i], carry[first:i], row[first : i + 1]
+            )
+            last = row[i] if first < i else 0.0
             t[i] = 1 / math.sqrt(1 + 2 * last)
             for j in range(first, i):
                 row[j + 1] *= t[i]
             row[i + 1] = 1
+
+
+@jit
+def _self_row(t: Array, distances: Array, own: Array, carry: Array, row: Array) -> None:
+    """Turn one row of a single pair into the next: what vectorises first, then the chain."""
+    for j in range(len(t)):
+        local = _local(distances[j])
+        before = _fma(t[j], row[j], row[j + 1])
+        own[j] = local * (before if before > _NOTHING else 0.0)
+        carry[j] = local * t[j]
+    left = 0.0
+    row[0] = 0
+    for j in range(len(t)):
+        left = _fma(carry[j], left, own[j])
+        row[j + 1] = left
 
 
 @jit

@@ -446,8 +446,11 @@ def _triangle(n: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _side(n: int) -> int:
-    """Return the side of a tile: small matrices are cut finer, so that all threads have work."""
-    return max(32, min(TILE, -(-n // 5)))
+    """Return the side of a tile: small matrices are cut finer, so that all threads have work.
+
+    It is a multiple of 16: compiled code takes that many series or strings at once.
+    """
+    return max(32, min(TILE, -(-n // 80) * 16))
 
 
 def _rectangle(n: int, m: int, threads: int) -> Iterable[tuple[slice, slice]]:

@@ -264,7 +264,7 @@ class GlobalAlignment(_SeriesKernel):
         logs += _log_self(a)[:, None] / 2
         logs += _log_self(b) / 2
         for i, j in np.argwhere(normalised < _fast.alignment.TINY):
-            x, z = (side.take(slice(k, k + 1)).values[:, :-1] for side, k in ((a, i), (b, j)))
+            x, z = (_values(side, number) for side, number in ((a, i), (b, j)))
             logs[i, j] = _fast.alignment.log_align(x, z, kernel._penalties(max(len(x), len(z))))
         return logs
 
@@ -290,7 +290,7 @@ class GlobalAlignment(_SeriesKernel):
             times = series.times(part)
             some = side.take(part)
             _fast.alignment.self_ratios(
-                np.ascontiguousarray(some.values[:, :-1]),
+                np.ascontiguousarray(some.values[:, :-1].T),
                 some.starts,
                 some.lengths,
                 penalties,
@@ -321,6 +321,11 @@ class GlobalAlignment(_SeriesKernel):
         positive = distances[distances > 0]
         middle = float(np.median(positive)) if positive.size else 1.0
         return middle * math.sqrt(float(np.median(series.lengths)))
+
+
+def _values(side: _Aligned, number: int) -> Array:
+    """Return one series without the column of its own alignment."""
+    return np.ascontiguousarray(side.take(slice(number, number + 1)).values[:, :-1])
 
 
 def _log_self(side: Series) -> Array:

@@ -22,9 +22,10 @@ class Recursion(Protocol):
 def all_pairs(a: Series, b: Series, recursion: Recursion) -> Array:
     """Return the values of all pairs; a symmetric block is computed once above its diagonal."""
     width = _fast.alignment.LANES
-    if len(b) < min(width, len(a)):
-        return np.ascontiguousarray(all_pairs(b, a, recursion).T)
     symmetric = a.same_as(b)
+    # The side that leaves fewer lanes empty lies side by side.
+    if not symmetric and len(a) * _padded(len(b), width) > len(b) * _padded(len(a), width):
+        return np.ascontiguousarray(all_pairs(b, a, recursion).T)
     # Series of similar length go together, so that little is computed for padding.
     order = np.argsort(b.lengths, kind="stable")
     rows = a.take(order) if symmetric else a
@@ -41,6 +42,10 @@ def all_pairs(a: Series, b: Series, recursion: Recursion) -> Array:
         else:
             out[:, group] = part
     return out
+
+
+def _padded(count: int, width: int) -> int:
+    return -(-count // width) * width
 
 
 def _side_by_side(series: Series, width: int) -> tuple[Array, IntArray]:
