@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mercer import (
     SVC,
+    BagOfWords,
     Definite,
     GappyKmer,
     Gram,
@@ -40,6 +41,8 @@ MAPPED = [
     *(GappyKmer(k, g) for k, g in ((1, 0), (1, 2), (2, 1), (3, 3), (5, 2))),
     GappyKmer(2, 2, "frequency"),
     GappyKmer(2, 1, "binary"),
+    BagOfWords(pattern="a+|b"),
+    BagOfWords("frequency", pattern="b|ab?"),
 ]
 PLACED = [
     Subsequence(1, 0.3),
