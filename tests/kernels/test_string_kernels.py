@@ -41,8 +41,6 @@ MAPPED = [
     *(GappyKmer(k, g) for k, g in ((1, 0), (1, 2), (2, 1), (3, 3), (5, 2))),
     GappyKmer(2, 2, "frequency"),
     GappyKmer(2, 1, "binary"),
-    BagOfWords(pattern="a+|b"),
-    BagOfWords("frequency", pattern="b|ab?"),
 ]
 PLACED = [
     Subsequence(1, 0.3),
@@ -54,7 +52,8 @@ PLACED = [
     Subsequence(2, 0.0),
     Subsequence(7, 0.9),
 ]
-KERNELS = [*MAPPED, *PLACED]
+WORDS = [BagOfWords(pattern="a+|b"), BagOfWords("frequency", pattern="b|ab?")]
+KERNELS = [*MAPPED, *PLACED, *WORDS]
 
 strings = st.text(alphabet="abcN", max_size=9)
 batches = st.lists(strings, min_size=1, max_size=6)
