@@ -130,7 +130,7 @@ def _prefix(files: list[str], source: str) -> str:
     if len(found) != 1:
         raise InvalidInput(
             f"{source} holds no set of graphs: exactly one pair of files NAME_A.txt and "
-            "NAME_graph_indicator.txt is needed."
+            "NAME_graph_indicator.txt is needed in a folder or zip file."
         )
     return found[0]
 

@@ -49,12 +49,18 @@ def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = 
     best = max(answers, key=lambda answer: _merit(problem, answer))
     return replace(
         best,
-        # Nobody set a limit of steps: what got nowhere within a turn has stalled.
-        status="stalled" if best.status == "max_iter" else best.status,
+        status=_status(best, answers[-1]),
         iterations=sum(answer.iterations for answer in answers),
         seconds=time.perf_counter() - began,
         kernel_evaluations=gram.evaluations,
     )
+
+
+def _status(best: Solution, last: Solution) -> str:
+    if best.status != "optimal" and last.status == "interrupted":
+        return "interrupted"
+    # Nobody set a limit of steps: what got nowhere within a turn has stalled.
+    return "stalled" if best.status == "max_iter" else best.status
 
 
 def _judged(problem: BoxQP, gram: Rows, beta: Array, tol: float) -> Solution:
