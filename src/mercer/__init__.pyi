@@ -11,6 +11,9 @@ from mercer.estimators.gaussian_process import (
 from mercer.estimators.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
+from mercer.estimators.kernel_logistic import (
+    KernelLogisticRegression as KernelLogisticRegression,
+)
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
 from mercer.estimators.linear import (
     ElasticNet as ElasticNet,
@@ -19,6 +22,7 @@ from mercer.estimators.linear import (
     lasso_path as lasso_path,
 )
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.logistic import LogisticRegression as LogisticRegression
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.ridge import Ridge as Ridge

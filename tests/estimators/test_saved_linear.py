@@ -12,6 +12,7 @@ from mercer import (
     LargeError,
     Lasso,
     LogBarrier,
+    LogisticRegression,
     NormRegressor,
     PenaltyRegressor,
     Quantile,
@@ -51,3 +52,17 @@ def test_several_targets_and_models_before_their_fit(model, tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 4))
     save(again.fit(X, X[:, :2]), tmp_path / "fitted.mercer")
     np.testing.assert_array_equal(load(tmp_path / "fitted.mercer").predict(X), again.predict(X))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("sparsify", [False, True])
+def test_logistic_regression(classes, sparsify, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    model = LogisticRegression(C=np.inf, class_weight={0: 2.0}).fit(X, np.arange(30) % classes)
+    if sparsify:
+        model.sparsify()
+    save(model, tmp_path / "model.mercer")
+    again = load(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert repr(again.certificate_) == repr(model.certificate_)
+    assert repr(again.get_params()) == repr(model.get_params())

@@ -30,9 +30,11 @@ from mercer.estimators.binary import BinaryMachine
 from mercer.estimators.features import FeatureMap
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.gp_classifier import GaussianProcessClassifier
+from mercer.estimators.kernel_logistic import KernelLogisticRegression
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.linear import ElasticNet, Lasso
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
+from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.norm_regressor import NormRegressor
 from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.ridge import Ridge
@@ -305,6 +307,8 @@ ESTIMATORS = (
     estimator(Ridge, model_linear.MANY, model_linear.check),
     estimator(NormRegressor, model_linear.NORM, model_linear.check),
     estimator(PenaltyRegressor, model_linear.PENALTY, model_linear.check),
+    estimator(LogisticRegression, model_linear.LOGISTIC, _check_linear),
+    estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),

@@ -19,6 +19,7 @@ from mercer._files.fields import (
     Numbers,
     OneOf,
 )
+from mercer.io.model_points import MATRIX
 from mercer.io.model_values import Stored
 from mercer.problems.certificate import Certificate
 from mercer.problems.penalties import NAMES, Quantile
@@ -48,6 +49,14 @@ NORM: dict[str, Kind] = {
     "multipliers_": Numbers("rows"),
 }
 PENALTY: dict[str, Kind] = {**_ONE, "values_": Numbers("starts"), "n_iter_": COUNT}
+
+LOGISTIC: dict[str, Kind] = {
+    **_ONE,
+    "classes_": A(np.ndarray, size="classes"),
+    "coef_": OneOf(Numbers("functions", "features", any_order=True), MATRIX),
+    "intercept_": Numbers("functions"),
+    "n_iter_": Numbers(1, types="i", low=0),
+}
 
 
 def check(model: Any) -> None:

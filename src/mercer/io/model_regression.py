@@ -113,6 +113,35 @@ def check_ridge(model: Any) -> None:
         raise Mismatch("its kernel matrix has not one row for each training row")
 
 
+LOGISTIC: dict[str, Kind] = {
+    **_SEEN,
+    "classes_": A(np.ndarray, size="classes"),
+    "kernel_": A(Kernel),
+    "shape_fit_": ListOf(COUNT, tuple),
+    "_sparse": FLAG,
+    "_gamma": Maybe(OneOf(NONE, TEXT, Number(finite=False))),
+    "_fit_points": A(Points, size="rows"),
+    "dual_coef_": Numbers("functions", "rows", any_order=True),
+    "intercept_": Numbers("functions"),
+    "certificate_": A(Certificate),
+    "n_iter_": COUNT,
+}
+
+
+def check_logistic(model: Any) -> None:
+    """Raise :class:`Mismatch` where the parts of a kernel logistic regression do not fit."""
+    check_columns(model, model._fit_points)
+    k, (functions, rows) = len(model.classes_), model.dual_coef_.shape
+    if k < 2 or model.classes_.ndim != 1 or functions != (1 if k == 2 else k):
+        raise Mismatch(f"it has {functions} functions for {k} classes")
+    if not model.shape_fit_ or model.shape_fit_[0] != rows:
+        raise Mismatch("it has not one coefficient for each training row")
+    if model._mode == "matrix" and not (
+        isinstance(model.kernel_, Precomputed) and len(model.kernel_.matrix) == rows
+    ):
+        raise Mismatch("its kernel matrix has not one row for each training row")
+
+
 def check_columns(model: Any, points: Points) -> None:
     """Raise :class:`Mismatch` where points are none of the kernel's or have other columns."""
     check_points(model.kernel_, points)
