@@ -18,6 +18,8 @@ FIRST_COLUMNS = 200
 """Columns of the first working set."""
 EPOCHS = 40
 """Rounds of coordinate descent between two Newton steps."""
+FEW_EPOCHS = 30
+"""Rounds over all columns before Newton steps begin, where the whole Gram matrix is at hand."""
 MOST_NEWTON = 2_000
 """Weights up to which Newton steps are cheap."""
 _JITTER = 1e-12
@@ -74,13 +76,18 @@ class GramCache:
         if len(self) < len(everything):
             return problem.evaluate(self.design, everything)
         # With all columns here the data need not be read again.
-        g = self.q - self.G[: len(w), : len(w)] @ w
         c = np.empty_like(everything)
-        c[self.columns] = g
-        rr = max(problem.yy - float(w @ (self.q + g)), 0.0)
+        c[self.columns] = self.q - self.G[: len(w), : len(w)] @ w
+        return self.judge(problem, everything, c)
+
+    def judge(self, problem: LassoProblem, w: Array, c: Array) -> Evaluation:
+        """Judge weights of which c = Xᵀr is known."""
+        assert self.Xy is not None
+        wq = float(w @ self.Xy)
+        rr = max(problem.yy - wq - float(w @ c), 0.0)
         if rr < 1e-6 * problem.yy:  # too many digits cancel
-            return problem.evaluate(self.design, everything)
-        return problem.judge(everything, c, rr, problem.yy - float(w @ self.q))
+            return problem.evaluate(self.design, w)
+        return problem.judge(w, c, rr, problem.yy - wq)
 
     @property
     def q(self) -> Array:
@@ -141,10 +148,16 @@ def solve_path(
     cache.Xy = cache.design.correlate(problem.y) if at.w.any() else at.c
     if n >= 2 * p and len(penalties) > 2:
         cache.add(np.arange(p))
+    before: tuple[float, Evaluation] | None = None
+    last = 0.0
     for l1, l2 in penalties:
         began = time.perf_counter()
         step = problem.with_penalty(l1, l2)
-        at, spent, status = _solve(step, cache, tol, max_iter, step.again(at))
+        guess = step.again(at)
+        if before is not None and len(cache) == p and last != before[0]:
+            guess = _further(step, cache, before[1], guess, (l1 - last) / (last - before[0]))
+        before, last = (last, at), l1
+        at, spent, status = _solve(step, cache, tol, max_iter, guess)
         cost = {"iterations": spent, "seconds": time.perf_counter() - began}
         yield LassoSolution(step, at.w, at, step.certify(at, status=status, **cost))
 
@@ -153,7 +166,11 @@ def _solve(
     problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
 ) -> tuple[Evaluation, int, str]:
     """Grow the set of columns and solve on it, in turn; return the answer, rounds and status."""
-    epochs, best, tight = 0, np.inf, False
+    if len(cache) == len(at.w) and problem.l1 > 0:
+        at, epochs = _descend_on_all(problem, cache, tol, max_iter, at)
+    else:
+        epochs = 0
+    best, tight = np.inf, False
     while not problem.optimal(at, tol):
         gap = at.bounds.gap
         if epochs >= max_iter:
@@ -168,6 +185,36 @@ def _solve(
             epochs += _descend(problem, cache, w, goal, max_iter - epochs)
         at = cache.evaluate(problem, w)
     return at, epochs, "optimal"
+
+
+def _descend_on_all(
+    problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
+) -> tuple[Evaluation, int]:
+    """With the whole Gram matrix at hand, a few rounds over all columns are often enough."""
+    order = cache.columns
+    w, g = at.w[order], at.c[order]
+    penalty = problem.l1, problem.l2, problem.positive
+    goal, most = 0.5 * problem.target(at, tol), min(FEW_EPOCHS, max_iter)
+    m = len(order)
+    spent, _ = _fast.lasso.descend_to_gap(
+        cache.G[:m, :m], cache.q, problem.yy, *penalty, w, g, goal, most
+    )
+    return (cache.evaluate(problem, w), spent) if spent else (at, 0)
+
+
+def _further(
+    problem: LassoProblem, cache: GramCache, a: Evaluation, b: Evaluation, share: float
+) -> Evaluation:
+    """Go on as from a to b, by this share of the way: between two kinks the path is straight."""
+    w, c = b.w + share * (b.w - a.w), b.c + share * (b.c - a.c)
+    crossed = np.flatnonzero((w * b.w <= 0) & (w != 0))
+    if crossed.size:
+        at = np.empty_like(cache.columns)
+        at[cache.columns] = np.arange(len(at))
+        c[cache.columns] += w[crossed] @ cache.G[at[crossed], : len(w)]
+        w[crossed] = 0.0
+    guess = cache.judge(problem, w, c)
+    return guess if guess.bounds.primal < b.bounds.primal else b
 
 
 def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation) -> int:
