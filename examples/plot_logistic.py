@@ -3,8 +3,8 @@ Probabilities without calibration
 =================================
 
 A support vector machine says on which side of its boundary a point lies. Logistic regression says
-how probable each class is, and with a kernel the boundaries may bend. Colours show the most probable
-of three classes, paler where it is less certain.
+how probable each class is, and with a kernel the boundaries may bend. Colours show the most
+probable of three classes, paler where it is less certain.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +24,11 @@ side = np.linspace(-2.6, 2.6, 150)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharey=True)
-for ax, model in zip(
-    axes, (LogisticRegression(), KernelLogisticRegression(C=10, kernel=RBF(gamma=1.0))), strict=True
-):
+models = {
+    "logistic regression": LogisticRegression(),
+    "with an RBF kernel": KernelLogisticRegression(C=10, kernel=RBF(gamma=1.0)),
+}
+for ax, (name, model) in zip(axes, models.items(), strict=True):
     shares = model.fit(X, labels).predict_proba(grid)
     # Certain points have the colour of their class, doubtful ones are white.
     strength = ((shares.max(axis=1) - 1 / 3) / (2 / 3))[:, None]
@@ -35,7 +37,7 @@ for ax, model in zip(
     ax.scatter(*X.T, c=colours[labels], s=9, edgecolors="white", linewidths=0.4)
     right = (model.predict(X) == labels).mean()
     gap = model.certificate_.relative_gap
-    ax.set_title(f"{type(model).__name__}\n{right:.0%} right, proven within {gap:.0e}")
+    ax.set_title(f"{name}\n{right:.0%} right, proven within {gap:.0e}")
 figure.tight_layout()
 
 # %%
