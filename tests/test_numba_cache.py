@@ -157,6 +157,14 @@ EXERCISES = {
     "shortest_paths": "",  # with refinement
     "sparse_rows": "",
     "walks": "",
+    "lasso": """
+        import numpy as np
+        from mercer import Lasso, lasso_path
+
+        X = np.random.default_rng(0).normal(size=(40, 60))
+        Lasso(0.01, max_iter=10_000).fit(X, X[:, 0])
+        lasso_path(X[:, :10], X[:, 0], alphas=5)
+    """,
     "box_qp": """
         import numpy as np
         from mercer import NuSVC, SVC

@@ -60,6 +60,7 @@ class Order:
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",
+        "plot_logistic",
     )
 
     def __init__(self, src_dir):

@@ -4,7 +4,28 @@ from mercer.data import load_data as load_data
 from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
 from mercer.estimators.features import FeatureMap as FeatureMap
+from mercer.estimators.gaussian_process import (
+    GP as GP,
+    GaussianProcessRegressor as GaussianProcessRegressor,
+)
+from mercer.estimators.gp_classifier import (
+    GaussianProcessClassifier as GaussianProcessClassifier,
+)
+from mercer.estimators.kernel_logistic import (
+    KernelLogisticRegression as KernelLogisticRegression,
+)
+from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
+from mercer.estimators.linear import (
+    ElasticNet as ElasticNet,
+    Lasso as Lasso,
+    enet_path as enet_path,
+    lasso_path as lasso_path,
+)
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.logistic import LogisticRegression as LogisticRegression
+from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
+from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
@@ -27,6 +48,7 @@ from mercer.exceptions import (
 )
 from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
+from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
@@ -93,6 +115,16 @@ from mercer.kernels.strings import BagOfWords as BagOfWords
 from mercer.kernels.trees import SubsetTree as SubsetTree, Subtree as Subtree
 from mercer.kernels.wrappers import FunctionKernel as FunctionKernel, Precomputed as Precomputed
 from mercer.problems.certificate import Certificate as Certificate
+from mercer.problems.penalties import (
+    L1 as L1,
+    L2 as L2,
+    DeadZone as DeadZone,
+    Huber as Huber,
+    LargeError as LargeError,
+    LogBarrier as LogBarrier,
+    Penalty as Penalty,
+    Quantile as Quantile,
+)
 from mercer.report.gather import describe as describe
 from mercer.report.record import Record as Record
 from mercer.report.view import write_report as write_report

@@ -138,6 +138,18 @@ def test_the_linear_machine():
     assert found["scores"][0]["value"] > 0.3
 
 
+def test_logistic_regression_with_and_without_a_kernel(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 2))
+    rows = [f"{a:.4f},{b:.4f},{'yes' if a + b > 0 else 'no'}" for a, b in X]
+    (tmp_path / "sums.csv").write_text("\n".join(["a,b,class", *rows]))
+    for machine in ("logistic", "klr"):
+        found = fitted(tmp_path / "sums.csv", "--machine", machine, "--cv", 2)
+        assert found["machine"] == machine
+        assert found["scores"][0]["value"] > 0.9
+        assert found["certificate"]["relative_gap"] < 1e-7
+
+
 def test_quiet_says_nothing():
     assert good(run("fit", "penguins", "--quiet")).out == ""
     assert Study.load("penguins.mercer").source == "penguins"

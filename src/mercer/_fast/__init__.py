@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         box_qp as box_qp,
         coordinate as coordinate,
         kmers as kmers,
+        lasso as lasso,
         multiclass as multiclass,
         pairwise as pairwise,
         path as path,

@@ -30,7 +30,7 @@ def fit(
     machine: Annotated[
         str | None,
         typer.Option(
-            "--machine", "-m", metavar="NAME", help="svc, nusvc, svr, nusvr or linear."
+            "--machine", "-m", metavar="NAME", help="svc, nusvc, klr, logistic, svr, nusvr, linear."
         ),
     ] = None,
     task: options.Task = None,

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import kernel_named
+from mercer.estimators.logistic_judge import is_logistic, judge_logistic
+from mercer.estimators.ridge_judge import is_ridge, judge_ridge
 from mercer.estimators.svc import JOINT
 from mercer.exceptions import InvalidInput, InvalidType
 from mercer.gram.operator import Gram
@@ -23,17 +25,17 @@ from mercer.problems.qp import BoxQP
 
 
 def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
-    """Judge a fitted support vector machine from scratch.
+    """Judge a fitted support vector machine, kernel ridge or logistic regression from scratch.
 
     Takes the multipliers and the bias of the model and nothing else from its solver: the kernel
     matrix, the decision values, the primal and the dual objective are all computed here from the
-    data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR and OneClassSVM of mercer
-    and of scikit-learn.
+    data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge
+    and LogisticRegression of mercer and of scikit-learn, and for KernelLogisticRegression.
 
     Parameters
     ----------
     model : estimator
-        A fitted support vector machine.
+        A fitted machine.
     X, y, sample_weight
         What it was fitted on (``y`` is not needed for a one-class machine).
 
@@ -43,6 +45,10 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
         Of all binary problems together where there are several classes.
     """
     check_is_fitted(model)
+    if is_ridge(model):
+        return judge_ridge(model, X, y, sample_weight)
+    if is_logistic(model):
+        return judge_logistic(model, X, y, sample_weight)
     kind = _kind(model)
     K = _gram(model, X)
     n = K.shape[0]
@@ -206,7 +212,8 @@ def _kind(model: Any) -> str:
             return kind
     raise InvalidType(
         f"certify: {type(model).__name__} is not a machine that can be judged yet. It takes SVC, "
-        "NuSVC, SVR, NuSVR and OneClassSVM, mercer's or scikit-learn's."
+        "NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and LogisticRegression, mercer's or "
+        "scikit-learn's, and KernelLogisticRegression."
     )
 
 

@@ -28,7 +28,16 @@ from mercer._files.fields import (
 )
 from mercer.estimators.binary import BinaryMachine
 from mercer.estimators.features import FeatureMap
+from mercer.estimators.gaussian_process import GaussianProcessRegressor
+from mercer.estimators.gp_classifier import GaussianProcessClassifier
+from mercer.estimators.kernel_logistic import KernelLogisticRegression
+from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.estimators.linear import ElasticNet, Lasso
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
+from mercer.estimators.logistic import LogisticRegression
+from mercer.estimators.norm_regressor import NormRegressor
+from mercer.estimators.penalty_regressor import PenaltyRegressor
+from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
@@ -36,7 +45,14 @@ from mercer.exceptions import CannotSave
 from mercer.generative.hidden_markov import HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture
 from mercer.gram.expansion import Expansion
-from mercer.io import model_answers, model_data, model_generative, model_points
+from mercer.io import (
+    model_answers,
+    model_data,
+    model_generative,
+    model_linear,
+    model_points,
+    model_regression,
+)
 from mercer.io.model_points import MATRIX, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
@@ -286,6 +302,16 @@ ESTIMATORS = (
     estimator(LinearSVC, {"classes_": _LABELS, **_LINEAR}, _check_linear),
     estimator(LinearSVR, _LINEAR, _check_linear),
     estimator(FeatureMap, {**_SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}),
+    estimator(Lasso, model_linear.MANY, model_linear.check),
+    estimator(ElasticNet, model_linear.MANY, model_linear.check),
+    estimator(Ridge, model_linear.MANY, model_linear.check),
+    estimator(NormRegressor, model_linear.NORM, model_linear.check),
+    estimator(PenaltyRegressor, model_linear.PENALTY, model_linear.check),
+    estimator(LogisticRegression, model_linear.LOGISTIC, _check_linear),
+    estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
+    estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
+    estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
+    estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(
         NumericScaler,
         {**_SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
@@ -332,6 +358,8 @@ ROWS = {
         *model_data.ROWS,
         *model_points.ROWS,
         *model_answers.ROWS,
+        *model_regression.ROWS,
+        *model_linear.ROWS,
         PIPELINE,
         *ESTIMATORS,
         *GENERATIVE,

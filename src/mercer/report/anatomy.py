@@ -120,22 +120,24 @@ class Anatomy:
         """The training rows of the support vectors; empty where there is no expansion."""
         if hasattr(self.machine, "support_"):
             return np.asarray(self.machine.support_, dtype=np.intp)
-        return np.flatnonzero(self._linear_columns.any(axis=1))
+        return np.flatnonzero(self._columns_of_all.any(axis=1))
 
     @cached_property
     def coefficients(self) -> Array:
         """aᵢⱼ, one row for each support vector, one column for each function."""
         if hasattr(self.machine, "support_"):
             return np.asarray(self.machine._coefficients(), dtype=float)
-        return self._linear_columns[self.support]
+        return self._columns_of_all[self.support]
 
     @cached_property
-    def _linear_columns(self) -> Array:
-        """Signed multipliers of all rows of a linear machine, if its weights are their sum."""
+    def _columns_of_all(self) -> Array:
+        """Multipliers of all rows; of a linear machine only if its weights are their sum."""
         none = np.zeros((self.rows, 1))
         multipliers = getattr(self.machine, "dual_coef_", None)
         if multipliers is None or np.shape(multipliers)[1] != self.rows:
             return none
+        if not hasattr(self.machine, "coef_"):
+            return np.asarray(multipliers).T
         weights = np.atleast_2d(_dense(self.machine.coef_))
         X = self.train if sparse.issparse(self.train) else np.asarray(self.train, dtype=float)
         made = np.asarray(multipliers @ X)

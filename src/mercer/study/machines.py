@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.estimators.auto import SHARES, Axes
+from mercer.estimators.kernel_logistic import KernelLogisticRegression
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
+from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR
 from mercer.exceptions import InvalidParameter
@@ -87,6 +89,8 @@ MACHINES = (
     Machine("svc", "support vector machine", SVC, "classes"),
     Machine("nusvc", "ν-support vector machine", NuSVC, "classes", grid=lambda s: {"nu": SHARES}),
     Machine("linear", "linear support vector machine", LinearSVC, "classes", takes_kernel=False),
+    Machine("logistic", "logistic regression", LogisticRegression, "classes", takes_kernel=False),
+    Machine("klr", "kernel logistic regression", KernelLogisticRegression, "classes"),
     Machine("svr", "support vector regression", SVR, "number", settings=_tube),
     Machine(
         "nusvr", "ν-support vector regression", NuSVR, "number", settings=_in_units,

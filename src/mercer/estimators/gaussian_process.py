@@ -1,0 +1,417 @@
+"""Gaussian process regression."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.gaussian_process.kernels import Kernel as TheirKernel
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_y, check_consistent_length, check_is_fitted
+
+from mercer._typing import Array
+from mercer.estimators.choice import caller_level, check_definite
+from mercer.estimators.gp_base import GaussianProcess
+from mercer.estimators.machine import _check_rows
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.generative.normal import Gaussian
+from mercer.kernels.base import Kernel
+from mercer.kernels.constant import White
+from mercer.kernels.definite import Definite
+from mercer.kernels.evaluation import Evaluator, Pairs
+from mercer.kernels.radial import RBF
+from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.evidence import KernelFamily, RegressionEvidence, is_flat
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Means and standard deviations of Gaussian predictions."""
+
+    mean: Array
+    std: Array
+
+    def interval(self, probability: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of the central intervals that hold a share of the probability."""
+        from scipy.stats import norm
+
+        reach = norm.ppf(0.5 + probability / 2) * self.std
+        return self.mean - reach, self.mean + reach
+
+
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess):
+    """Gaussian process regression with any kernel on any data.
+
+    f ~ GP(0, k), y = f(x) + ε; the parameters of k maximise log N(y | 0, K + αI)
+
+    A drop-in for ``sklearn.gaussian_process.GaussianProcessRegressor``, with its defaults;
+    ``GP(X, y)`` has better ones. ``kernel`` is one of mercer's; the common kernels of scikit-learn
+    are translated.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        ``1.0 * RBF(length_scale=1.0)`` by default.
+    alpha : float or array of shape (n,)
+        Variance of the noise, added to the diagonal of K.
+    optimizer : {"fmin_l_bfgs_b"}, function or None
+        None keeps the parameters as they are.
+    n_restarts_optimizer : int
+        Further starts of the ascent, drawn between the bounds.
+    normalize_y : bool
+        Learn from targets of mean 0 and variance 1.
+    fixed : sequence of str
+        Names of parameters of the kernel (see ``kernel.free_parameters()``) that are not learnt.
+    bounds : (low, high) or dict
+        Bounds of the parameters of mercer's kernels, for all or by name.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with the parameters that were learnt.
+    log_marginal_likelihood_value_ : float
+        The evidence.
+    jitter_ : float
+        What rounding forced to add to the diagonal besides ``alpha``; 0 as a rule.
+    X_train_, y_train_, L_, alpha_
+        As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [None, Kernel, TheirKernel],
+        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
+        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        "normalize_y": ["boolean"],
+        "copy_X_train": ["boolean"],
+        "n_targets": [Interval(Integral, 1, None, closed="left"), None],
+        "random_state": ["random_state"],
+        "fixed": ["array-like"],
+        "bounds": [tuple, list, dict],
+    }
+    strict = False
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        alpha: Any = 1e-10,
+        optimizer: Any = "fmin_l_bfgs_b",
+        n_restarts_optimizer: int = 0,
+        normalize_y: bool = False,
+        copy_X_train: bool = True,
+        n_targets: int | None = None,
+        random_state: Any = None,
+        fixed: Any = (),
+        bounds: Any = (1e-5, 1e5),
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.optimizer = optimizer
+        self.n_restarts_optimizer = n_restarts_optimizer
+        self.normalize_y = normalize_y
+        self.copy_X_train = copy_X_train
+        self.n_targets = n_targets
+        self.random_state = random_state
+        self.fixed = fixed
+        self.bounds = bounds
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the parameters of the kernel, and condition on the data.
+
+        Parameters
+        ----------
+        X : array, frame or list of shape (n, …)
+        y : array of shape (n,) or (n, targets)
+        """
+        self._check_parameters()
+        X, targets = self._read(X, y)
+        noise = self._noise(len(targets))
+        self._scale(targets)
+        self.y_train_ = (targets - self._y_train_mean) / self._y_train_std
+        kernel, self._train_points = self._bind(X)
+        check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
+        self.X_train_ = X.copy() if self.copy_X_train and hasattr(X, "copy") else X
+        free = self._free(kernel)
+        self._kernel = free.kernel
+        self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
+        self._noise_variances = np.broadcast_to(noise, len(targets)).copy()
+        best = self._learn(free, self._likelihood)
+        self.log_marginal_likelihood_value_ = best.value
+        self._publish_kernel(free, best.theta)
+        evidence = self._evidence()
+        factor, self.jitter_ = evidence.factor(best.theta * self._scales)
+        if self.jitter_ > 0:
+            warnings.warn(
+                f"{type(self).__name__}: the kernel matrix is singular to working precision; "
+                f"{self.jitter_:.2g} was added to its diagonal. Raise alpha, or add White().",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        self.alpha_ = factor.solve(evidence.Y).reshape(self.y_train_.shape)
+        self.L_ = factor.lower()
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return the means, with standard deviations or covariances if asked for.
+
+        Before ``fit`` these are those of the prior.
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        if not hasattr(self, "alpha_"):
+            return self._predict_prior(X, return_std, return_cov)
+        X = self._read_new(X)
+        new = self._kernel.encode(X)
+        pairs = Pairs(new, self._train_points, None, np.float64)
+        K = Evaluator(self._kernel, pairs).dense()
+        mean = _flat(self._y_train_std * (K @ self.alpha_) + self._y_train_mean)
+        if not (return_std or return_cov):
+            return mean
+        V = _half_solved(self.L_, K.T)
+        own = Evaluator(self._kernel, Pairs(new, None, None, np.float64))
+        if return_cov:
+            covariance = own.dense()
+            covariance -= V.T @ V
+            return mean, _flat(np.multiply.outer(covariance, np.atleast_1d(self._y_train_std) ** 2))
+        variance = own.diagonal() - np.einsum("ij,ij->j", V, V)
+        # Where the data leave no doubt, rounding decides about the sign.
+        variance = np.maximum(variance, 0.0)
+        return mean, np.sqrt(_flat(np.outer(variance, np.atleast_1d(self._y_train_std) ** 2)))
+
+    def distribution(self, X: Any) -> Gaussian:
+        """Return the joint distribution of the predictions (of one target) as a Gaussian."""
+        mean, covariance = self.predict(X, return_cov=True)
+        if mean.ndim > 1:
+            raise InvalidInput("distribution is for one target; ask predict(X, return_cov=True).")
+        spread = np.abs(np.diagonal(covariance)).max(initial=0.0)
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        values = np.where(values > 1e-12 * spread, values, 0.0)
+        return Gaussian(mean, (vectors * values) @ vectors.T)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Array:
+        """Draw functions and return their values: (m, n_samples) or (m, targets, n_samples)."""
+        random = check_random_state(random_state)
+        mean, covariance = self.predict(X, return_cov=True)
+        if mean.ndim == 1:
+            return np.asarray(random.multivariate_normal(mean, covariance, n_samples).T)
+        draws = [
+            random.multivariate_normal(mean[:, j], covariance[..., j], n_samples).T[:, None]
+            for j in range(mean.shape[1])
+        ]
+        return np.hstack(draws)
+
+    def leave_one_out(self) -> Prediction:
+        """Return for each training row what the process predicts from all others, in closed form.
+
+        With G = (K + αI)⁻¹ the mean is yᵢ − aᵢ/Gᵢᵢ and the variance 1/Gᵢᵢ, noise included.
+        """
+        check_is_fitted(self, "alpha_")
+        K = self.L_ @ self.L_.T
+        diagonal = Cholesky(K).inverse_diagonal()
+        shape = (-1, *[1] * (self.alpha_.ndim - 1))
+        mean = self.y_train_ - self.alpha_ / diagonal.reshape(shape)
+        std = np.sqrt(1 / diagonal).reshape(shape) * self._y_train_std
+        return Prediction(
+            mean * self._y_train_std + self._y_train_mean,
+            np.array(np.broadcast_to(std, mean.shape)),
+        )
+
+    def log_marginal_likelihood(
+        self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
+    ) -> Any:
+        """Return the evidence of log parameters θ, with its gradient if asked for."""
+        check_is_fitted(self, "alpha_")
+        if theta is None:
+            if eval_gradient:
+                raise ValueError("Gradient can only be evaluated for theta!=None")
+            return self.log_marginal_likelihood_value_
+        at = np.asarray(theta, dtype=np.float64)
+        if not clone_kernel and self.kernel_ is not self._kernel:
+            self.kernel_.theta = at
+        return self._likelihood(at, eval_gradient)
+
+    @property
+    def theta_(self) -> dict[str, float]:
+        """The parameters that were learnt, by name."""
+        check_is_fitted(self, "alpha_")
+        values = self._kernel.free_parameters()
+        return {name: values[name] for name in self._names}
+
+    def flat_parameters(self) -> list[str]:
+        """Return the parameters that the data say next to nothing about.
+
+        A factor of e, up or down, changes the evidence by less than 0.01.
+        """
+        check_is_fitted(self, "alpha_")
+        theta = np.log(list(self.theta_.values())) / self._scales
+        return [
+            name
+            for j, name in enumerate(self._names)
+            if is_flat(lambda at: float(self._likelihood(at, False)), theta, j)
+        ]
+
+    # ---- inside ------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        self._prior_kernel()
+
+    def _evidence(self) -> RegressionEvidence:
+        family = KernelFamily(self._kernel, self._train_points, self._names)
+        columns = self.y_train_.reshape(len(self.y_train_), -1)
+        return RegressionEvidence(family, columns, self._noise_variances)
+
+    def _likelihood(self, theta: Array, gradient: bool) -> Any:
+        evidence = self._evidence()
+        if not gradient:
+            return np.float64(evidence.value(theta * self._scales))
+        value, slope = evidence.value_and_gradient(theta * self._scales)
+        return value, slope * self._scales
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._read_training(X, None)
+        targets = np.asarray(_check_y(y, multi_output=True, y_numeric=True), dtype=np.float64)
+        check_consistent_length(X, targets)
+        _check_rows(X, type(self).__name__)
+        if self._takes_vectors():
+            self._check_columns(X)
+        seen = targets.shape[1] if targets.ndim > 1 else 1
+        if self.n_targets is not None and seen != self.n_targets:
+            raise ValueError(
+                "The number of targets seen in `y` is different from the parameter `n_targets`. "
+                f"Got {seen} != {self.n_targets}."
+            )
+        return X, targets
+
+    def _noise(self, n: int) -> Any:
+        noise = np.asarray(self.alpha, dtype=np.float64)
+        if noise.ndim and noise.shape[0] != n and noise.shape[0] != 1:
+            raise ValueError(
+                "alpha must be a scalar or an array with same number of entries as y. "
+                f"({noise.shape[0]} != {n})"
+            )
+        if not np.isfinite(noise).all() or noise.min() < 0:
+            raise InvalidParameter(f"{type(self).__name__}: alpha has to be finite and ≥ 0.")
+        return noise if noise.ndim and noise.shape[0] == n else float(noise.ravel()[0])
+
+    def _scale(self, targets: Array) -> None:
+        """Find the mean and the spread of the targets; both are trivial where nobody asked."""
+        shape: Any = (targets.shape[1],) if targets.ndim == 2 else 1
+        if not self.normalize_y:
+            self._y_train_mean: Any = np.zeros(shape)
+            self._y_train_std: Any = np.ones(shape)
+            return
+        self._y_train_mean = targets.mean(axis=0)
+        spread = np.asarray(targets.std(axis=0))
+        constant = spread <= 10 * np.finfo(np.float64).eps * np.abs(targets).max(axis=0)
+        self._y_train_std = np.where(constant, 1.0, spread)
+
+    def _predict_prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
+        if self._takes_vectors():
+            from sklearn.utils.validation import validate_data
+
+            X = validate_data(self, X, ensure_2d=True, dtype="numeric", reset=False)
+        kernel = self._prior_kernel()
+        count = self.n_targets or 1
+        points = kernel.encode(X)
+        kernel = kernel.resolve(points)
+        mean = np.zeros((len(points), count)).squeeze()
+        evaluator = Evaluator(kernel, Pairs(points, None, None, np.float64))
+        if return_cov:
+            covariance = evaluator.dense()
+            return mean, np.repeat(covariance[..., None], count, -1) if count > 1 else covariance
+        if return_std:
+            deviation = np.sqrt(evaluator.diagonal())
+            return mean, np.repeat(deviation[:, None], count, -1) if count > 1 else deviation
+        return mean
+
+
+def GP(X: Any, y: Any, kernel: Any = None, *, starts: int = 3, random_state: Any = 0) -> Any:
+    """Fit a Gaussian process with defaults that suit most data.
+
+    Targets are scaled, the noise is learnt, the widths start at the spreads of the columns (one for
+    each of up to 20 columns), and the ascent starts several times.
+
+    Parameters
+    ----------
+    X, y
+        The data.
+    kernel : Kernel, optional
+        Needed where ``X`` is not a matrix of numbers; add ``White()`` to learn the noise.
+    starts : int
+        How often the evidence is climbed.
+
+    Returns
+    -------
+    GaussianProcessRegressor
+        Fitted.
+    """
+    if kernel is None:
+        kernel = _kernel_for(X)
+    elif not any(name.rpartition("__")[2] == "noise" for name in kernel.free_parameters()):
+        kernel = kernel + White(0.1)
+    best: GaussianProcessRegressor | None = None
+    random = check_random_state(random_state)
+    for start in range(max(1, starts)):
+        begun = kernel
+        if start:
+            values = kernel.free_parameters()
+            begun = kernel.with_parameters(
+                {name: value * np.exp(random.normal()) for name, value in values.items()}
+            )
+        with warnings.catch_warnings():
+            # What is flat is told by flat_parameters.
+            warnings.simplefilter("ignore")
+            model = GaussianProcessRegressor(begun, normalize_y=True, alpha=1e-8).fit(X, y)
+        value = model.log_marginal_likelihood_value_
+        if best is None or value > best.log_marginal_likelihood_value_:
+            best = model
+    return best
+
+
+_MOST_WIDTHS = 20
+
+
+def _kernel_for(X: Any) -> Kernel:
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.ndim != 2 or not rows.size:
+        raise InvalidInput(
+            "GP: X is not a matrix of numbers. Say how to compare the objects: GP(X, y, kernel)."
+        )
+    spreads = rows.std(axis=0)
+    spreads = np.where(spreads > 0, spreads, 1.0) * np.sqrt(rows.shape[1])
+    widths: Any = [float(s) for s in spreads]
+    if len(widths) > _MOST_WIDTHS or len(widths) == 1:
+        widths = float(np.median(spreads))
+    return 1.0 * RBF(length_scale=widths) + White(0.1)
+
+
+def _half_solved(L: Array, B: Array) -> Array:
+    from scipy.linalg import solve_triangular
+
+    half: Array = solve_triangular(L, B, lower=True, check_finite=False)
+    return half
+
+
+def _flat(values: Any) -> Any:
+    """Drop the axis of targets where there is one."""
+    return values[..., 0] if values.ndim > 1 and values.shape[-1] == 1 else values

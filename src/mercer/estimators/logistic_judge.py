@@ -1,0 +1,81 @@
+"""A judge for logistic regressions: mercer's and scikit-learn's alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.kernel_logistic import space
+from mercer.estimators.logistic import pose, read_weights
+from mercer.exceptions import InvalidInput
+from mercer.kernels.wrappers import Precomputed
+from mercer.problems.certificate import Certificate
+from mercer.problems.logistic import LogisticProblem
+from mercer.solvers import logistic
+from mercer.solvers.logistic import WeightSpace
+
+_LINEAR, _KERNEL = "LogisticRegression", "KernelLogisticRegression"
+
+
+def is_logistic(model: Any) -> bool:
+    """Whether a model is a logistic regression, whoever wrote it."""
+    return any(base.__name__ in (_LINEAR, _KERNEL) for base in type(model).__mro__)
+
+
+def judge_logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
+    """Judge weights and biases of a model from its training data."""
+    labels = _labels(model, y)
+    if hasattr(model, "coef_"):
+        return _judge_weights(model, X, y, labels, sample_weight)
+    c = np.asarray(model.dual_coef_, dtype=np.float64).T
+    if len(labels) != len(c):
+        raise InvalidInput(
+            f"certify: the model was fitted on {len(c)} rows, and y has {len(labels)}. Pass the "
+            "training data."
+        )
+    weights = _weights(model, np.empty((len(c), 0)), y, labels, sample_weight)
+    matrix = isinstance(model.kernel_, Precomputed)
+    points = model.kernel_.encode(np.arange(len(c)) if matrix else X)
+    if len(points) != len(c):
+        raise InvalidInput(
+            f"certify: the model was fitted on {len(c)} rows, and X has {len(points)}. Pass the "
+            "training data."
+        )
+    kept = np.flatnonzero(weights > 0)
+    problem = LogisticProblem(
+        labels[kept], model.C * weights[kept], len(model.classes_), bool(model.fit_intercept)
+    )
+    functions = space(model.kernel_, points.take(kept))
+    return logistic.certify(problem, functions, c[kept], model.intercept_, status="")
+
+
+def _judge_weights(model: Any, X: Any, y: Any, labels: IntArray, sample_weight: Any) -> Certificate:
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if X.shape[0] != len(labels):
+        raise InvalidInput(f"certify: X has {X.shape[0]} rows and y has {len(labels)} classes.")
+    if float(model.l1_ratio or 0.0) > 0 or model.penalty in ("l1", "elasticnet"):
+        raise InvalidInput("certify: the model has another penalty than ℓ₂, which is not judged.")
+    weights = _weights(model, X, y, labels, sample_weight)
+    C = np.inf if model.penalty is None else float(model.C)
+    rows, problem = pose(X, labels, weights, C, model, np.flatnonzero(weights > 0))
+    W = np.asarray(model.coef_, dtype=np.float64).T
+    bias = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
+    if rows.constant:
+        W, bias = np.concatenate([W, bias[None] / rows.constant]), np.zeros(1)
+    return logistic.certify(problem, WeightSpace(rows), W, bias, status="")
+
+
+def _labels(model: Any, y: Any) -> IntArray:
+    y = np.asarray(y).ravel()
+    if not np.isin(y, model.classes_).all():
+        raise InvalidInput("certify: y has to hold the classes that the model was fitted on.")
+    return np.asarray(np.searchsorted(model.classes_, y))
+
+
+def _weights(model: Any, X: Any, y: Any, labels: IntArray, sample_weight: Any) -> Array:
+    return read_weights(
+        X, np.asarray(y).ravel(), sample_weight, model.class_weight, model.classes_, labels
+    )

@@ -1,0 +1,111 @@
+"""Linear regression with any penalty of the residuals."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model._base import LinearModel
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from mercer._typing import Array
+from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
+from mercer.solvers import newton
+from mercer.solvers.solution import ADVICE
+
+
+class PenaltyRegressor(RegressorMixin, LinearModel):
+    r"""Linear regression with the least sum of penalties of the residuals, certified.
+
+    min Σ φ(yᵢ − w·xᵢ − b)
+
+    Least squares by factorisation, L1 and quantiles from vertex to vertex, the dead zone as a
+    linear program, Huber's penalty and the log barrier by Newton's method. ``LargeError`` is not
+    convex: the fit starts several times and keeps the best answer, and no certificate can prove
+    that it is the best of all.
+
+    Parameters
+    ----------
+    penalty : Penalty or str
+        φ: :class:`L2`, :class:`L1`, :class:`Huber`, :class:`DeadZone`, :class:`LogBarrier`,
+        :class:`LargeError`, :class:`Quantile`; or the name of one with its default parameter, such
+        as ``"huber"`` or ``"dead_zone"``.
+    fit_intercept : bool
+        Whether there is an intercept b.
+    tol : float
+        Newton's method ends when the next step would lower the objective by less than a share of
+        about tol².
+    max_iter : int
+        The most steps.
+    n_starts : int
+        Starts where the penalty is not convex: least squares, L1, and random rows.
+    random_state : int, RandomState or None
+        Chooses the random rows.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        How far the answer is from the best one.
+    values_ : array
+        The objective that each start reached, best first.
+
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.2.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "penalty": [Penalty, StrOptions(set(NAMES))],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        penalty: Any = "huber",
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_starts: int = 20,
+        random_state: Any = None,
+    ) -> None:
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_starts = n_starts
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any) -> PenaltyRegressor:
+        """Fit the weights to the rows of X and their targets y."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
+        penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
+        problem = PenaltyProblem(A, np.asarray(y, np.float64), penalty)
+        random = check_random_state(self.random_state)
+        found = newton.solve(problem, self.tol, self.max_iter, self.n_starts, random)
+        self.coef_: Array = found.x[: X.shape[1]]
+        self.intercept_: float = float(found.x[-1]) if self.fit_intercept else 0.0
+        self.certificate_, self.values_ = found.certificate, found.values
+        self.n_iter_ = max(found.certificate.iterations, 1)
+        if found.certificate.status != "optimal":
+            warnings.warn(
+                f"PenaltyRegressor stopped after {self.n_iter_} steps with a relative gap of "
+                f"{found.certificate.relative_gap:.2g}. {ADVICE[found.certificate.status]}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self

@@ -1,0 +1,211 @@
+"""Logistic regression in two or more classes: losses, biases, the dual and its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import entr, expit
+
+from mercer._typing import Array, IntArray
+from mercer.problems.certificate import Certificate
+
+_MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What functions say of the rows: shares P, signed weights β = C(e_y − p), bias and loss."""
+
+    P: Array
+    beta: Array
+    bias: Array
+    loss: float
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Of V = Σ βᵢ φ(xᵢ): ‖V‖², and the largest difference between V and f."""
+
+    square: float
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticProblem:
+    r"""Functions whose softmax is the probability of each class.
+
+    primal: min ½ Σ_c ‖f_c‖² + Σ Cᵢ (log Σ_c exp(f_c(xᵢ) + b_c) − f_y(xᵢ) − b_y),  y = yᵢ
+
+    dual:   max Σ Cᵢ H(pᵢ) − ½ Σ_c ‖Σᵢ βᵢ_c φ(xᵢ)‖²,  βᵢ_c = Cᵢ([c = yᵢ] − pᵢ_c),  Σᵢ βᵢ_c = 0
+
+    over probabilities pᵢ of the classes, H being their entropy. At the optimum they are the softmax
+    of f + b, and f = Σ βᵢ k(xᵢ, ·). Two classes share one function, the logarithm of the odds.
+
+    The bias has no penalty. For given f the best one is found at once; its shares then satisfy
+    Σ β = 0, so that each f comes with a point of the dual, and the gap is half the squared norm of
+    the gradient f − Σ βᵢ k(xᵢ, ·).
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The class of each row, from 0.
+    C : array of shape (n,)
+        The price of a row's loss, positive.
+    classes : int
+        The number of classes, at least two.
+    intercept : bool
+        Whether there are biases.
+    penalised : bool
+        Whether ½‖f‖² counts. Without it the dual asks for Σ βᵢ φ(xᵢ) = 0.
+    """
+
+    labels: IntArray
+    C: Array
+    classes: int
+    intercept: bool = True
+    penalised: bool = True
+
+    @property
+    def functions(self) -> int:
+        """How many functions there are: one for two classes."""
+        return 1 if self.classes == 2 else self.classes
+
+    @property
+    def name(self) -> str:
+        """What the problem is called."""
+        kind = "logistic regression" if self.classes == 2 else "multinomial logistic regression"
+        return kind if self.penalised else f"{kind} without penalty"
+
+    def look(self, F: Array, bias: Array | None = None) -> View:
+        """Return shares, weights and loss at the n × functions values F, with the best bias.
+
+        ``bias`` is where the search for it starts.
+        """
+        b = self._first_bias() if bias is None else bias
+        view = self.view(F, b)
+        if not self.intercept:
+            return view
+        slope = view.beta.sum(axis=0)
+        for _ in range(_MOST_BIAS_STEPS):
+            size = float(np.abs(slope).max())
+            if size <= _ROUNDING * float(self.C.sum()):
+                break
+            step = self._bias_step(view, slope)
+            step *= min(1.0, _LONGEST_BIAS_STEP / float(np.abs(step).max()))
+            # Along Newton's direction the slope shrinks, unless rounding is all that is left.
+            for share in (1.0, 0.5, 0.25, 0.1, 0.01):
+                trial = self.view(F, view.bias + share * step)
+                after = trial.beta.sum(axis=0)
+                if float(np.linalg.norm(after)) < float(np.linalg.norm(slope)):
+                    break
+            else:
+                break
+            view, slope = trial, after
+        return view
+
+    def view(self, F: Array, bias: Array) -> View:
+        """Return shares, weights and loss at values F with a given bias."""
+        Z = F + bias
+        if self.classes == 2:
+            y = self.labels.astype(np.float64)
+            P = expit(Z)
+            loss = float(self.C @ np.logaddexp(0.0, np.where(y > 0, -Z[:, 0], Z[:, 0])))
+            return View(P, (self.C * (y - P[:, 0]))[:, None], bias, loss)
+        Z = Z - Z.max(axis=1, keepdims=True)
+        P = np.exp(Z)
+        totals = P.sum(axis=1)
+        P /= totals[:, None]
+        rows = np.arange(len(Z))
+        loss = float(self.C @ (np.log(totals) - Z[rows, self.labels]))
+        beta = -P
+        beta[rows, self.labels] += 1.0
+        beta *= self.C[:, None]
+        return View(P, beta, bias, loss)
+
+    def curve(self, view: View, U: Array) -> Array:
+        """Return the second derivative of the loss, times U, the bias following along."""
+        T = self._plain_curve(view, U)
+        if self.intercept:
+            moved = self._solve_bias(view, T.sum(axis=0))
+            T -= self._plain_curve(view, np.broadcast_to(moved, U.shape))
+        return T
+
+    def curvatures(self, view: View) -> Array:
+        """Return the diagonal of the second derivative, one column for each function."""
+        return self.C[:, None] * view.P * (1 - view.P)
+
+    def bias_curvature(self, view: View) -> Array:
+        """Return the second derivative of the loss for the biases.
+
+        All of several biases may grow together and nothing changes; this direction gets a curvature
+        too, so that systems for the others can be solved.
+        """
+        if self.classes == 2:
+            return np.array([[float(self.curvatures(view).sum())]])
+        weighted = self.C[:, None] * view.P
+        totals = weighted.sum(axis=0)
+        shared = float(totals.sum()) / self.classes**2
+        return np.asarray(np.diag(totals) - view.P.T @ weighted + shared)
+
+    def _plain_curve(self, view: View, U: Array) -> Array:
+        if self.classes == 2:
+            return np.asarray(self.curvatures(view) * U)
+        inner = np.einsum("ij,ij->i", view.P, U)
+        return np.asarray(self.C[:, None] * view.P * (U - inner[:, None]))
+
+    def _solve_bias(self, view: View, right: Array) -> Array:
+        return np.asarray(np.linalg.pinv(self.bias_curvature(view), hermitian=True) @ right)
+
+    def _bias_step(self, view: View, slope: Array) -> Array:
+        step = self._solve_bias(view, slope)
+        return step if np.abs(step).max() > 0 else slope / float(self.C.sum())
+
+    def _first_bias(self) -> Array:
+        """Return the bias that gives each class its share, the best one for f = 0."""
+        if not self.intercept:
+            return np.zeros(self.functions)
+        shares = np.bincount(self.labels, self.C, self.classes)
+        logs = np.log(np.maximum(shares / shares.sum(), 1e-12))
+        return np.asarray(logs[1:] - logs[0] if self.classes == 2 else logs - logs.mean())
+
+    def entropy(self, beta: Array) -> float:
+        """Return Σ Cᵢ H(pᵢ) of the shares that β stands for."""
+        if self.classes == 2:
+            p = np.clip((self.labels > 0) - beta[:, 0] / self.C, 0.0, 1.0)
+            return float(self.C @ (entr(p) + entr(1 - p)))
+        P = -beta / self.C[:, None]
+        P[np.arange(len(P)), self.labels] += 1.0
+        return float(self.C @ entr(np.clip(P, 0.0, 1.0)).sum(axis=1))
+
+    def certify(
+        self,
+        F: Array,
+        bias: Array,
+        square: float,
+        combine: Callable[[Array], Combined],
+        **cost: Any,
+    ) -> Certificate:
+        """Judge functions with values F, biases and ‖f‖² = ``square``.
+
+        ``combine`` tells of V = Σ βᵢ φ(xᵢ) for the β of the dual point.
+        """
+        primal = self.view(F, bias)
+        best = self.look(F, bias)
+        V = combine(best.beta)
+        drift = float(np.abs(best.beta.sum(axis=0)).max()) if self.intercept else 0.0
+        dual = self.entropy(best.beta)
+        if self.penalised:
+            dual -= V.square / 2
+        return Certificate(
+            problem=self.name,
+            primal=primal.loss + (square / 2 if self.penalised else 0.0),
+            dual=dual,
+            stationarity=V.distance,
+            primal_feasibility=0.0,
+            dual_feasibility=drift if self.penalised else max(drift, V.distance),
+            complementarity=0.0,
+            **cost,
+        )

@@ -1,0 +1,271 @@
+"""Penalties of residuals, one class each, and the problem of the least sum of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidParameter
+from mercer.problems.certificate import Certificate
+
+
+class Penalty:
+    """A function φ of a residual, the sum of which is to be least.
+
+    A penalty has a value, a slope and, if it is convex, the conjugate that a certificate needs,
+    φ*(ν) = max over r of νr − φ(r).
+    ``method`` says what suits it: ``squares``, ``vertices`` (a linear program whose answer
+    interpolates), ``program`` (any other linear program), ``newton``, or ``starts`` where it is not
+    convex.
+    """
+
+    method = "newton"
+    convex = True
+
+    def value(self, r: Array) -> Array:
+        """Return φ(r)."""
+        raise NotImplementedError
+
+    def slope(self, r: Array) -> Array:
+        """Return φ′(r), any of the slopes at a kink."""
+        raise NotImplementedError
+
+    def curvature(self, r: Array) -> Array:
+        """Return φ″(r)."""
+        return np.zeros_like(r)
+
+    def conjugate(self, nu: Array) -> Array:
+        """Return φ*(ν), where it is finite."""
+        raise NotImplementedError
+
+    @property
+    def box(self) -> tuple[float, float]:
+        """The slopes that φ can have; outside, φ* is infinite."""
+        return -np.inf, np.inf
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *sorted(vars(self).items())))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"
+
+
+class _Width(Penalty):
+    """A penalty with one length a > 0."""
+
+    def __init__(self, a: Any = 1.0) -> None:
+        if not (isinstance(a, Real) and 0 < float(a) < np.inf):
+            raise InvalidParameter(f"{type(self).__name__}(a={a!r}): a has to be a number above 0.")
+        self.a: float = float(a)
+
+
+class L2(Penalty):
+    """Least squares: φ(r) = r²."""
+
+    method = "squares"
+
+    def value(self, r: Array) -> Array:
+        return r * r
+
+    def slope(self, r: Array) -> Array:
+        return 2 * r
+
+    def curvature(self, r: Array) -> Array:
+        return np.full_like(r, 2.0)
+
+    def conjugate(self, nu: Array) -> Array:
+        return nu * nu / 4
+
+
+class Quantile(Penalty):
+    """The pinball penalty: φ(r) = τr for r > 0, (τ − 1)r else, so that a share τ lies below."""
+
+    method = "vertices"
+
+    def __init__(self, tau: Any = 0.5) -> None:
+        if not (isinstance(tau, Real) and 0 < float(tau) < 1):
+            raise InvalidParameter(f"Quantile(tau={tau!r}): tau has to lie between 0 and 1.")
+        self.tau: float = float(tau)
+
+    def value(self, r: Array) -> Array:
+        return np.asarray(np.maximum(self.tau * r, (self.tau - 1) * r))
+
+    def slope(self, r: Array) -> Array:
+        return np.where(r > 0, self.tau, self.tau - 1)
+
+    def conjugate(self, nu: Array) -> Array:
+        return np.zeros_like(nu)
+
+    @property
+    def box(self) -> tuple[float, float]:
+        return self.tau - 1, self.tau
+
+
+class L1(Penalty):
+    """Least absolute deviations: φ(r) = |r|."""
+
+    method = "vertices"
+    tau = 0.5
+
+    def value(self, r: Array) -> Array:
+        return np.abs(r)
+
+    def slope(self, r: Array) -> Array:
+        return np.sign(r)
+
+    def conjugate(self, nu: Array) -> Array:
+        return np.zeros_like(nu)
+
+    @property
+    def box(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
+
+class DeadZone(_Width):
+    """Residuals up to a cost nothing: φ(r) = max(0, |r| − a)."""
+
+    method = "program"
+
+    def value(self, r: Array) -> Array:
+        return np.maximum(np.abs(r) - self.a, 0.0)
+
+    def slope(self, r: Array) -> Array:
+        return np.where(np.abs(r) > self.a, np.sign(r), 0.0)
+
+    def conjugate(self, nu: Array) -> Array:
+        return self.a * np.abs(nu)
+
+    @property
+    def box(self) -> tuple[float, float]:
+        return -1.0, 1.0
+
+
+class Huber(_Width):
+    """Huber's penalty: φ(r) = r² for |r| ≤ a, and a(2|r| − a) beyond."""
+
+    def value(self, r: Array) -> Array:
+        inner = np.minimum(np.abs(r), self.a)
+        return np.asarray(inner * (2 * np.abs(r) - inner))
+
+    def slope(self, r: Array) -> Array:
+        return 2 * np.clip(r, -self.a, self.a)
+
+    def curvature(self, r: Array) -> Array:
+        return np.where(np.abs(r) <= self.a, 2.0, 0.0)
+
+    def conjugate(self, nu: Array) -> Array:
+        return nu * nu / 4
+
+    @property
+    def box(self) -> tuple[float, float]:
+        return -2 * self.a, 2 * self.a
+
+
+class LogBarrier(_Width):
+    """The logarithmic barrier: φ(r) = −a² log(1 − (r/a)²) for |r| < a, infinite beyond."""
+
+    def value(self, r: Array) -> Array:
+        share = (r / self.a) ** 2
+        inside = np.minimum(share, 0.5)
+        safe = np.where(share < 1, share, inside)
+        return np.where(share < 1, -(self.a**2) * np.log1p(-safe), np.inf)
+
+    def slope(self, r: Array) -> Array:
+        return 2 * r / (1 - (r / self.a) ** 2)
+
+    def curvature(self, r: Array) -> Array:
+        share = (r / self.a) ** 2
+        return 2 * (1 + share) / (1 - share) ** 2
+
+    def conjugate(self, nu: Array) -> Array:
+        # The residual with slope ν, in a form that does not cancel near zero.
+        r = nu / (1 + np.sqrt(1 + (nu / self.a) ** 2))
+        return np.asarray(nu * r - self.value(r))
+
+
+class LargeError(_Width):
+    """Squares up to a, constant beyond: φ(r) = min(r², a²). Not convex: many local optima."""
+
+    method = "starts"
+    convex = False
+
+    def value(self, r: Array) -> Array:
+        return np.minimum(r * r, self.a**2)
+
+    def slope(self, r: Array) -> Array:
+        return np.where(np.abs(r) <= self.a, 2 * r, 0.0)
+
+
+NAMES = {"l1": L1, "l2": L2, "quantile": Quantile, "dead_zone": DeadZone, "huber": Huber,
+         "log_barrier": LogBarrier, "large_error": LargeError}  # fmt: skip
+"""Penalties by name, with their default parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyProblem:
+    r"""The least sum of penalties.
+
+    primal: min Σ φ(bᵢ − aᵢ·x)
+
+    dual:   max bᵀν − Σ φ*(νᵢ)  subject to  Aᵀν = 0
+    """
+
+    A: Array
+    b: Array
+    penalty: Penalty
+
+    def value(self, x: Array) -> float:
+        """Return the sum of the penalties."""
+        return float(self.penalty.value(self.b - self.A @ x).sum())
+
+    def multipliers(self, x: Array) -> Array:
+        """Return a dual point: the slopes at x, made orthogonal to A, and shrunk into the box."""
+        nu = self.penalty.slope(self.b - self.A @ x)
+        U, s, _ = np.linalg.svd(self.A, full_matrices=False)
+        U = U[:, s > max(self.A.shape) * np.finfo(float).eps * s.max(initial=0.0)]
+        for _ in range(2):  # twice is enough for rounding
+            nu = nu - U @ (U.T @ nu)
+        low, high = self.penalty.box
+        over = max(float((nu / high).max()), float((nu / low).max()), 1.0) if high < np.inf else 1.0
+        return nu / over
+
+    def certify(self, x: Array, nu: Array | None = None, **cost: Any) -> Certificate:
+        """Judge x, and ν if there is one, from the data alone.
+
+        Without convexity there is no dual problem: the bound from below is that of no residuals, 0.
+        """
+        name = f"regression with {self.penalty!r}"
+        slopes = self.A.T @ self.penalty.slope(self.b - self.A @ x)
+        if not self.penalty.convex:
+            return Certificate(
+                problem=f"{name}, not convex",
+                primal=self.value(x),
+                dual=0.0,
+                stationarity=float(np.abs(slopes).max(initial=0.0)),
+                primal_feasibility=0.0,
+                dual_feasibility=0.0,
+                complementarity=0.0,
+                **cost,
+            )
+        nu = self.multipliers(x) if nu is None else nu
+        low, high = self.penalty.box
+        r, conjugate = self.b - self.A @ x, self.penalty.conjugate(nu)
+        mismatch = self.penalty.value(r) + conjugate - nu * r
+        return Certificate(
+            problem=name,
+            primal=self.value(x),
+            dual=float(self.b @ nu - conjugate.sum()),
+            stationarity=float(np.abs(self.A.T @ nu).max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=max(float((nu - high).max()), float((low - nu).max()), 0.0),
+            complementarity=float(mismatch.max(initial=0.0)),
+            **cost,
+        )

@@ -1,0 +1,184 @@
+"""Regressions that are linear programs: descent from vertex to vertex, and HiGHS."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize
+
+from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidInput
+from mercer.problems.certificate import Certificate
+from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
+
+_REWEIGHTINGS = 12
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Vertex:
+    """An optimal vertex: weights, dual point, the rows it interpolates, and the proof."""
+
+    x: Array
+    nu: Array
+    rows: IntArray
+    certificate: Certificate
+
+
+def solve_tilted(problem: TiltedProblem, max_iter: int = 100_000) -> Vertex:
+    """Solve L1 or quantile regression: near by reweighted squares, then exactly by vertices.
+
+    A vertex interpolates as many rows as A has independent columns. From each, the residual of one
+    row is let go and an exact line search along that edge finds the next vertex, until the dual
+    point of the vertex is feasible.
+
+    I. Barrodale and F. Roberts, An improved algorithm for discrete ℓ₁ linear approximation, SIAM
+    Journal on Numerical Analysis 10 (1973).
+    """
+    began = time.perf_counter()
+    A, b = problem.A, problem.b
+    columns = _independent_columns(A)
+    Q = linalg.qr(A[:, columns], mode="economic")[0]
+    # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
+    # does not depend on it.
+    noise = np.random.default_rng(0).uniform(-1, 1, len(b))
+    shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
+    r = shifted - Q @ _near(problem, Q, shifted)
+    rows = _basis(Q, np.abs(r))
+    status, steps = "max_iter", 0
+    B = linalg.inv(Q[rows])
+    for steps in range(max_iter):
+        if steps % 100 == 99:  # rounding grows with each exchange
+            B = linalg.inv(Q[rows])
+        r = shifted - Q @ (B @ shifted[rows])
+        r[rows] = 0.0
+        slopes = problem.slopes(r)
+        slopes[rows] = 0.0
+        nu = -(B.T @ (Q.T @ slopes))
+        over = np.maximum(nu - problem.high, problem.low - nu)
+        leaving = int(np.argmax(over))
+        if over[leaving] <= _ROUNDING:
+            status = "optimal"
+            break
+        # The residual of the leaving row takes the sign that its multiplier asks for.
+        sign = 1.0 if nu[leaving] > problem.high else -1.0
+        change = -sign * (Q @ B[:, leaving])  # of Qx; the residual moves by its negative
+        entering = _line_search(problem, r, change, rows, over[leaving])
+        B = _exchange(B, Q[entering] @ B, leaving)
+        rows[leaving] = entering
+    nu_all = slopes
+    nu_all[rows] = np.clip(nu, problem.low, problem.high)
+    x = np.zeros(A.shape[1])
+    x[columns] = linalg.solve(A[np.ix_(rows, columns)], b[rows])
+    # Aᵀν = 0 to the last digit: the multipliers of the interpolated rows follow from the others.
+    others = nu_all.copy()
+    others[rows] = 0.0
+    exact = -linalg.solve(A[np.ix_(rows, columns)].T, A[:, columns].T @ others)
+    nu_all[rows] = np.clip(exact, problem.low, problem.high)
+    seconds = time.perf_counter() - began
+    proof = problem.certify(x, nu_all, iterations=steps, seconds=seconds, status=status)
+    return Vertex(x, nu_all, np.sort(rows), proof)
+
+
+def _near(problem: TiltedProblem, Q: Array, b: Array) -> Array:
+    """Return a point near the optimum, by reweighted least squares."""
+    x: Array = Q.T @ b
+    for _ in range(_REWEIGHTINGS):
+        r = b - Q @ x
+        size = np.abs(r)
+        weights = np.where(r > 0, problem.high, -problem.low)
+        weights = weights / np.maximum(size, 1e-3 * float(np.median(size)) + 1e-300)
+        weights /= weights.max()
+        C = Q * weights[:, None]
+        try:
+            x = linalg.solve(C.T @ Q, C.T @ b, assume_a="pos")
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            break
+    return x
+
+
+def _basis(Q: Array, size: Array) -> IntArray:
+    """Return d independent rows, those with small residuals first."""
+    d = Q.shape[1]
+    order = np.argsort(size, kind="stable")
+    few = order[: 3 * d]
+    for candidates in (few, order):
+        # Rows count less the larger their residual is, and stay independent.
+        shares = np.exp2(-np.arange(len(candidates)) / d)
+        if candidates is order:
+            shares = np.ones(len(order))
+        _, R, pivots = linalg.qr(
+            (Q[candidates] * shares[:, None]).T, mode="economic", pivoting=True
+        )
+        if abs(R[d - 1, d - 1]) > 1e-8 * abs(R[0, 0]):
+            break
+    return np.array(candidates[pivots[:d]], np.intp)
+
+
+def _line_search(
+    problem: TiltedProblem, r: Array, change: Array, rows: IntArray, slope: float
+) -> int:
+    """Return the row at which the objective stops falling along r − t·change, t > 0."""
+    moving = change * np.sign(r) > 1e-12 * float(np.abs(change).max())
+    moving[rows] = False
+    candidates = np.flatnonzero(moving)
+    if not candidates.size:
+        raise InvalidInput("The data hold values too far apart for rounding; scale the columns.")
+    at = r[candidates] / change[candidates]
+    order = np.argsort(at, kind="stable")
+    # Each residual that passes zero adds the width of the box times its speed to the slope.
+    rises = np.abs(change[candidates[order]]) * (problem.high - problem.low)
+    stop = int(np.searchsorted(np.cumsum(rises), slope))
+    return int(candidates[order[min(stop, len(order) - 1)]])
+
+
+def _exchange(B: Array, row: Array, leaving: int) -> Array:
+    """Return the inverse after a row of the basis is replaced; ``row`` is the new one times B."""
+    column = B[:, leaving] / row[leaving]
+    changed = row.copy()
+    changed[leaving] -= 1.0
+    updated: Array = B - np.outer(column, changed)
+    return updated
+
+
+def solve_chebyshev(problem: ChebyshevProblem) -> Vertex:
+    """Solve L∞ regression by HiGHS, then exactly on the rows with the largest residual."""
+    began = time.perf_counter()
+    A, b = problem.A, problem.b
+    columns = _independent_columns(A)
+    C = A[:, columns]
+    n, d = C.shape
+    ones = np.ones((n, 1))
+    found = optimize.linprog(
+        np.r_[np.zeros(d), 1.0],
+        A_ub=np.block([[C, -ones], [-C, -ones]]),
+        b_ub=np.r_[b, -b],
+        bounds=[(None, None)] * d + [(0, None)],
+        method="highs-ds",
+    )
+    if found.x is None:
+        raise InvalidInput(f"HiGHS found no answer ({found.message}); scale the columns of X.")
+    x, nu = found.x[:d], found.ineqlin.marginals[n:] * -1 + found.ineqlin.marginals[:n]
+    rows = np.flatnonzero(nu)
+    if len(rows) == d + 1:
+        signs = np.sign(nu[rows])
+        system = np.column_stack([C[rows], signs])
+        x = linalg.solve(system, b[rows])[:d]
+        nu = np.zeros(n)
+        nu[rows] = linalg.solve(np.vstack([C[rows].T, signs]), np.r_[np.zeros(d), 1.0])
+    whole = np.zeros(A.shape[1])
+    whole[columns] = x
+    seconds = time.perf_counter() - began
+    proof = problem.certify(whole, nu, iterations=int(found.nit), seconds=seconds)
+    return Vertex(whole, nu, rows, proof)
+
+
+def _independent_columns(A: Array) -> IntArray:
+    """Return columns that span the same space as all of them."""
+    norms = np.sqrt((A * A).sum(axis=0))
+    _, R, pivots = linalg.qr(A / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(R))
+    kept = sizes > max(A.shape) * np.finfo(float).eps * sizes.max(initial=0.0)
+    return np.sort(pivots[: len(sizes)][kept])

@@ -1,0 +1,114 @@
+"""All λ of a ridge regression from one eigendecomposition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidParameter
+
+
+class Spectrum:
+    """K = QΣQᵀ, from which every λ costs a few products.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        A symmetric matrix; overwritten.
+    """
+
+    def __init__(self, K: Array) -> None:
+        self.values, self.vectors = eigh(K, overwrite_a=True, check_finite=False)
+        largest = float(np.abs(self.values[[0, -1]]).max())
+        self.rounding = len(self.values) * float(np.finfo(np.float64).eps) * largest
+        """What an eigenvalue may be off by; K + λI counts as singular below."""
+
+    def solve(self, B: Array, alpha: float) -> Array:
+        """Return (K + λI)⁺B, of least norm where the matrix is singular."""
+        weights = self._inverse(np.array([alpha]))
+        answer: Array = self.vectors @ (weights * (self.vectors.T @ B))
+        return answer
+
+    def multiply(self, V: Array) -> Array:
+        """Return KV."""
+        product: Array = self.vectors @ (self.values[:, None] * (self.vectors.T @ V))
+        return product
+
+    def path(self, B: Array, alphas: Array) -> Array:
+        """Return (K + λI)⁺B for every λ: an array of shape (alphas, n, columns)."""
+        turned = self.vectors.T @ B
+        weights = self._inverse(alphas)
+        scaled = weights[:, :, None] * turned[:, None, :]
+        flat = self.vectors @ scaled.reshape(len(turned), -1)
+        shaped: Array = flat.reshape(len(turned), len(alphas), -1).transpose(1, 0, 2)
+        return shaped
+
+    def inverse_diagonals(self, alphas: Array) -> Array:
+        """Return the diagonal of (K + λI)⁻¹ for every λ: an array of shape (alphas, n)."""
+        if (np.abs(self.values[:, None] + alphas) <= self.rounding).any():
+            raise InvalidParameter(
+                "Leave-one-out needs K + alpha·I to be regular, and it is singular for "
+                f"alpha={float(np.min(alphas)):g}. Give larger values of alpha."
+            )
+        squares = self.vectors**2
+        diagonals: Array = (squares @ self._inverse(alphas)).T
+        return diagonals
+
+    def freedoms(self, alphas: Array) -> Array:
+        """Return the effective degrees of freedom tr K(K + λI)⁻¹ for every λ."""
+        return np.asarray((self.values[:, None] * self._inverse(alphas)).sum(axis=0))
+
+    def _inverse(self, alphas: Array) -> Array:
+        shifted = self.values[:, None] + alphas
+        regular = np.abs(shifted) > self.rounding
+        inverse: Array = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=regular)
+        return inverse
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """Ridge regressions for a whole grid of λ.
+
+    Attributes
+    ----------
+    alphas : array of shape (grid,)
+    coefficients : array of shape (grid, n) or (grid, n, targets)
+    residuals : array of the same shape
+        y minus the prediction of the machine that was fitted without that row.
+    errors : array of shape (grid,) or (grid, targets)
+        The (weighted) mean squares of the residuals.
+    freedoms : array of shape (grid,)
+        The effective degrees of freedom.
+    """
+
+    alphas: Array
+    coefficients: Array
+    residuals: Array
+    errors: Array
+    freedoms: Array
+
+    def of_one(self) -> RidgePath:
+        """Return the path without the axis of targets, of which there is one."""
+        drop = {name: getattr(self, name)[..., 0] for name in ("coefficients", "residuals")}
+        return replace(self, **drop, errors=self.errors[:, 0])
+
+
+def ridge_path(spectrum: Spectrum, Y: Array, alphas: Array, weights: Array) -> RidgePath:
+    """Return coefficients and leave-one-out residuals for every λ.
+
+    ``spectrum`` is that of √W K √W. A row left out has the residual cᵢ/((K + λW⁻¹)⁻¹)ᵢᵢ.
+    """
+    scale = np.sqrt(weights)[:, None]
+    inner = spectrum.path(scale * Y, alphas)
+    residuals = inner / spectrum.inverse_diagonals(alphas)[:, :, None] / scale
+    errors = np.einsum("i,aij->aj", weights / weights.sum(), residuals**2)
+    return RidgePath(alphas, scale * inner, residuals, errors, spectrum.freedoms(alphas))
+
+
+def usual_alphas(spectrum: Spectrum, count: int = 57) -> Array:
+    """Return a logarithmic grid of λ, from where rounding ends to where nothing is learnt."""
+    top = max(float(spectrum.values[-1]), 1e-300)
+    return np.geomspace(top * 1e-12, top * 1e2, count)
