@@ -60,6 +60,8 @@ class Order:
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",
+        "plot_descent",
+        "plot_perceptron",
     )
 
     def __init__(self, src_dir):

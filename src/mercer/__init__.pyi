@@ -11,6 +11,7 @@ from mercer.estimators.gaussian_process import (
 from mercer.estimators.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
+from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
 from mercer.estimators.linear import (
     ElasticNet as ElasticNet,
@@ -19,8 +20,13 @@ from mercer.estimators.linear import (
     lasso_path as lasso_path,
 )
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.mlp import (
+    MLPClassifier as MLPClassifier,
+    MLPRegressor as MLPRegressor,
+)
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
+from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
