@@ -71,8 +71,8 @@ plt.show()
 # %%
 # The course of training
 # ----------------------
-# The same network by four solvers, from the same weights. Full-batch methods count one step for all
-# rows; the others one epoch of steps, here with 20 rows each.
+# The same network by three solvers, from the same weights. Full-batch descent counts one step for
+# all rows; the others an epoch of steps with 20 rows each.
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 for solver, rate in (("adam", 0.01), ("sgd", 0.05), ("descent", 0.01)):
     network = MLPClassifier(
