@@ -26,6 +26,39 @@ EXERCISES = {
         for band in (None, 3):
             GlobalAlignment(0.01, band).log_values(X)
     """,
+    "network": """
+        import warnings
+        import numpy as np
+        from mercer import MLPClassifier, MLPRegressor
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for dtype in (np.float64, np.float32):
+                for solver in ("adam", "sgd", "lbfgs"):
+                    MLPClassifier(4, solver=solver, max_iter=3).fit(X.astype(dtype), X[:, 0] > 0)
+                    MLPRegressor(hidden_layer_sizes=4, solver=solver, max_iter=3).fit(
+                        X.astype(dtype), X[:, 0], np.ones(40)
+                    )
+    """,
+    "perceptron": """
+        import warnings
+        import numpy as np
+        from scipy import sparse
+        from mercer import Adaline, KernelPerceptron, Perceptron
+        from mercer.solvers import perceptron as online
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for dtype in (np.float64, np.float32):
+                for rows in (X.astype(dtype), sparse.csr_array(X.astype(dtype))):
+                    Perceptron(penalty="elasticnet").fit(rows, X[:, 0] > 0)
+                    Adaline().fit(rows, X[:, 0] > 0)
+        KernelPerceptron().fit(X, X[:, 0] > 0)
+        online._MOST_CELLS = 1
+        KernelPerceptron().fit(X, X[:, 0] > 0)
+    """,
     "pairwise": """
         import numpy as np
         from mercer import Chi2, Delta, Gram, Intersection, Laplacian, Overlap, RBF

@@ -1,7 +1,8 @@
 """Write the API reference from ``mercer.__all__``, so that no public name can be left out."""
 
 from collections import defaultdict
-from inspect import isclass, ismodule
+from importlib import import_module
+from inspect import isclass, isfunction, ismodule
 from pathlib import Path
 
 import mercer
@@ -25,6 +26,8 @@ _TITLES = {
     "exceptions": "Errors and warnings",
     "testing": "Tools for your own tests",
 }
+# Modules with names of their own, and what they are about.
+_MODULES = {"norms": "Norms", "optimize": "Optimisation"}
 
 
 def setup(app):
@@ -35,16 +38,21 @@ def setup(app):
 
 def _write(app, config):
     lines = ["API reference", "=============", ""]
-    lines += ["Every name here can be imported from ``mercer`` itself.", ""]
+    lines += ["Names are imported from ``mercer`` itself, or from the module in the title.", ""]
     sections = _sections()
     for part in sorted(sections, key=_rank):
         title = _TITLES.get(part, part.capitalize())
         lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: .", ""]
         lines += [f"   mercer.{name}" for name in sorted(sections[part])]
         lines += [""]
+    for module, title in _MODULES.items():
+        heading = f"{title} (mercer.{module})"
+        lines += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: .", ""]
+        lines += [f"   mercer.{module}.{name}" for name in _names(module)] + [""]
     page = Path(app.srcdir) / "api" / "index.rst"
     page.parent.mkdir(exist_ok=True)
     current = {"index", *(f"mercer.{name}" for names in sections.values() for name in names)}
+    current |= {f"mercer.{module}.{name}" for module in _MODULES for name in _names(module)}
     for old in page.parent.glob("*.rst"):
         if old.stem not in current:
             old.unlink()
@@ -63,6 +71,11 @@ def _sections():
         home = value.__module__ if isclass(value) or callable(value) else type(value).__module__
         sections[[*home.split("."), "other"][1]].append(name)
     return sections
+
+
+def _names(module):
+    found = vars(import_module(f"mercer.{module}")).items()
+    return sorted(name for name, value in found if isclass(value) or isfunction(value))
 
 
 def _rank(part):

@@ -61,6 +61,8 @@ class Order:
         "plot_norms",
         "plot_lasso_path",
         "plot_logistic",
+        "plot_descent",
+        "plot_perceptron",
     )
 
     def __init__(self, src_dir):

@@ -14,6 +14,7 @@ from mercer.estimators.gp_classifier import (
 from mercer.estimators.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
 )
+from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
 from mercer.estimators.linear import (
     ElasticNet as ElasticNet,
@@ -23,8 +24,13 @@ from mercer.estimators.linear import (
 )
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
 from mercer.estimators.logistic import LogisticRegression as LogisticRegression
+from mercer.estimators.mlp import (
+    MLPClassifier as MLPClassifier,
+    MLPRegressor as MLPRegressor,
+)
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
+from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC

@@ -30,7 +30,10 @@ BAD = {
     "open_quote.csv": (b'a,y\n1,0\n2,"x\n3,0\n4,1\n', "line 3: a quote is opened here and never"),
     "latin.csv": ("a,y\n1,ja\n2,né\n".encode("latin-1"), "line 3.*not UTF-8.*encoding='latin-1'"),
     "junk.csv": (bytes(range(256)) * 20, "binary data of an unknown kind"),
-    "sheet.xlsx": (b"PK\x03\x04" + bytes(200), "spreadsheet or an archive of other files; save it as CSV"),
+    "sheet.xlsx": (
+        b"PK\x03\x04" + bytes(200),
+        "spreadsheet or an archive of other files; save it as CSV",
+    ),
     "packed.csv.bz2": (b"BZh91AY&SY" + bytes(range(256)), "unpack it"),
     "broken.parquet": (b"PAR1" + bytes(80), "damaged Parquet file"),
     "cut.csv.gz": (gzip.compress(b"a,y\n1,0\n" * 99)[:-12], "compressed data are incomplete"),

@@ -186,6 +186,8 @@ class SVC(Classifier):
                 square = float(solution.beta @ solution.f)
                 if above - below >= (1 - self.tol) * square > 0:
                     break
+                if above > below and tol <= 1e-12 * scale:
+                    break  # they are apart, as sharply as rounding lets us see
                 if tol <= 1e-12 * scale or (above <= below and square <= 1e-12 * scale):
                     raise _not_separable(self, rows, solution, square)
                 if solution.status != "optimal":

@@ -31,12 +31,15 @@ from mercer.estimators.features import FeatureMap
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.gp_classifier import GaussianProcessClassifier
 from mercer.estimators.kernel_logistic import KernelLogisticRegression
+from mercer.estimators.kernel_perceptron import KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.linear import ElasticNet, Lasso
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
+from mercer.estimators.mlp import MLPClassifier, MLPRegressor
 from mercer.estimators.norm_regressor import NormRegressor
 from mercer.estimators.penalty_regressor import PenaltyRegressor
+from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.svc import SVC, NuSVC
@@ -50,6 +53,7 @@ from mercer.io import (
     model_data,
     model_generative,
     model_linear,
+    model_networks,
     model_points,
     model_regression,
 )
@@ -312,6 +316,11 @@ ESTIMATORS = (
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
+    estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),
+    estimator(Adaline, model_networks.ADALINE, model_networks.check_linear),
+    estimator(KernelPerceptron, model_networks.KERNEL_PERCEPTRON, model_networks.check_kernel),
+    estimator(MLPClassifier, model_networks.CLASSIFIER, model_networks.check_classes),
+    estimator(MLPRegressor, model_networks.REGRESSOR, model_networks.check_network),
     estimator(
         NumericScaler,
         {**_SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
@@ -360,6 +369,7 @@ ROWS = {
         *model_answers.ROWS,
         *model_regression.ROWS,
         *model_linear.ROWS,
+        *model_networks.ROWS,
         PIPELINE,
         *ESTIMATORS,
         *GENERATIVE,

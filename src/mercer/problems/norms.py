@@ -34,6 +34,10 @@ class Norm:
         """Return the dual norm, ‖z‖* = max of x·z over ‖x‖ ≤ 1, so that x·z ≤ ‖x‖ ‖z‖*."""
         raise InvalidParameter(f"{self!r} is no norm, so it has no dual norm.")
 
+    def steepest(self, g: Any) -> Array:
+        """Return the v with ‖v‖ ≤ 1 along which g·v is least: −‖g‖*."""
+        raise InvalidParameter(f"{self!r} is no norm, so it has no steepest direction.")
+
     def unit_ball(self, points: int = 400) -> Array:
         """Return the boundary of the ball {x : ‖x‖ ≤ 1} in the plane, as rows."""
         angles = np.linspace(0, 2 * np.pi, points)
@@ -79,6 +83,24 @@ class Lp(Norm):
         if self.p == 1:
             return Lp(np.inf)
         return Lp(1.0) if np.isinf(self.p) else Lp(self.p / (self.p - 1))
+
+    def steepest(self, g: Any) -> Array:
+        """Return the steepest direction: a coordinate in L1, −g/‖g‖ in L2, signs in L∞."""
+        if not self.is_norm:
+            return super().steepest(g)
+        g = np.asarray(g, np.float64)
+        size = np.abs(g)
+        most = float(size.max(initial=0.0))
+        if most == 0.0:
+            return np.zeros_like(g)
+        if self.p == 1:
+            v = np.zeros_like(g)
+            v[np.argmax(size)] = 1.0
+        else:
+            v = (size / most) ** (0.0 if np.isinf(self.p) else 1 / (self.p - 1))
+            v[size == 0] = 0.0
+            v /= self(v)
+        return np.asarray(-np.sign(g) * v)
 
     def __repr__(self) -> str:
         return f"Lp({self.p:g})" if self.is_norm else f"Lp({self.p:g}), no norm"
@@ -130,6 +152,12 @@ class Quadratic(Norm):
         """Return the quadratic norm of P⁻¹."""
         inverse = np.linalg.inv(self.P)
         return Quadratic((inverse + inverse.T) / 2)
+
+    def steepest(self, g: Any) -> Array:
+        """Return −P⁻¹g, scaled to length 1."""
+        v = -np.linalg.solve(self.P, np.asarray(g, np.float64))
+        length = self(v)
+        return np.asarray(v / length) if length > 0 else v
 
     def __repr__(self) -> str:
         return f"Quadratic(P={self.P.tolist()})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg, optimize, sparse
@@ -15,6 +16,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
 from mercer.problems.penalties import PenaltyProblem
 from mercer.solvers import least_squares
+from mercer.solvers.line_search import backtrack
 from mercer.solvers.linear_programs import solve_chebyshev, solve_tilted
 
 
@@ -93,16 +95,16 @@ def _newton(problem: PenaltyProblem, tol: float, max_iter: int, *_: object) -> _
         fall = float(slopes @ direction)
         if fall <= max(1e-2 * tol * tol * value, least):
             return x, None, step, [], "optimal"
-        size = 1.0
-        while True:
-            trial = problem.value(x + size * direction)
-            if trial <= value - 1e-4 * size * fall:
-                break
-            size /= 2
-            if size < 1e-14:
-                return x, None, step, [], "optimal"  # rounding ends the descent
-        x, value = x + size * direction, trial
+        ahead = partial(_value_along, problem, x, direction)
+        found = backtrack(ahead, value, -fall)
+        if found.size == 0.0:
+            return x, None, step, [], "optimal"  # rounding ends the descent
+        x, value = x + found.size * direction, found.value
     return x, None, max_iter, [], "max_iter"
+
+
+def _value_along(problem: PenaltyProblem, x: Array, direction: Array, size: float) -> float:
+    return problem.value(x + size * direction)
 
 
 def _strictly_inside(problem: PenaltyProblem) -> Array:

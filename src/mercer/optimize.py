@@ -1,0 +1,28 @@
+"""Descent methods with traces that plot, and problems with constraints.
+
+A public face of ``mercer.solvers`` and ``mercer.problems``.
+"""
+
+from mercer.problems.constrained import (
+    ConstrainedProblem as ConstrainedProblem,
+    SlaterPoint as SlaterPoint,
+    Violation as Violation,
+)
+from mercer.problems.functions import (
+    Affine as Affine,
+    Function as Function,
+    QuadraticFunction as QuadraticFunction,
+)
+from mercer.solvers.constrained import (
+    ConstrainedSolution as ConstrainedSolution,
+    solve as solve,
+)
+from mercer.solvers.descent import (
+    Descent as Descent,
+    coordinate_ascent as coordinate_ascent,
+    gradient_descent as gradient_descent,
+    newton as newton,
+    steepest_descent as steepest_descent,
+)
+from mercer.solvers.line_search import Step as Step, line_search as line_search
+from mercer.solvers.trace import Trace as Trace

@@ -1,0 +1,381 @@
+"""Problems with constraints: Lagrangian, dual function, Slater's condition and KKT conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, optimize
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput
+from mercer.problems.certificate import Certificate
+from mercer.problems.functions import Form, Function, as_function, as_point
+
+_ROUNDING = 1e-9
+_ACTIVE = 1e-6
+_LEAST_SLACK = -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SlaterPoint:
+    """A point that shows whether Slater's condition holds.
+
+    Attributes
+    ----------
+    x : array
+        The point with the most room that was found.
+    slack : float
+        The largest fᵢ(x) of the constraints that are not affine: below 0 where the condition holds
+        (−inf where all are affine).
+    affine : float
+        The largest violation of affine constraints, which need not be strict.
+    """
+
+    x: Array
+    slack: float
+    affine: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether x is strictly feasible, so that strong duality holds for a convex problem."""
+        return self.slack < 0 and self.affine <= _ROUNDING * (1 + float(np.abs(self.x).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """Two points between which a function lies above its chord: it is not convex.
+
+    f(θx + (1 − θ)y) > θf(x) + (1 − θ)f(y), by ``excess``. ``name`` says which function it is.
+    """
+
+    name: str
+    x: Array
+    y: Array
+    theta: float
+    excess: float
+
+
+class ConstrainedProblem:
+    r"""A problem with constraints, min f₀(x) subject to fᵢ(x) ≤ 0 and hⱼ(x) = 0.
+
+    Lagrangian: L(x, λ, ν) = f₀(x) + Σ λᵢ fᵢ(x) + Σ νⱼ hⱼ(x)
+
+    dual function: g(λ, ν) = min over x of L(x, λ, ν), a lower bound for every λ ≥ 0
+
+    Parameters
+    ----------
+    objective : Function or function
+        f₀. :class:`QuadraticFunction` and :class:`Affine` have an exact dual function.
+    inequalities, equalities : function or list of functions
+        fᵢ and hⱼ; each may have several values, such as ``Affine(A, b)`` for Ax ≤ b. Multipliers
+        are in the order of these values.
+    size : int, optional
+        The number of variables; needed where no function tells it.
+
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), chapter 5.
+    """
+
+    def __init__(
+        self,
+        objective: Any,
+        inequalities: Any = (),
+        equalities: Any = (),
+        *,
+        size: int | None = None,
+        name: str = "a problem with constraints",
+    ) -> None:
+        self.objective = as_function(objective)
+        self.inequalities = _functions(inequalities)
+        self.equalities = _functions(equalities)
+        self.name = name
+        self.size = size if size is not None else self._size()
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def value(self, x: Any) -> float:
+        """Return f₀(x)."""
+        return self.objective(self._point(x))
+
+    def jacobians(self, x: Any) -> tuple[Array, Array]:
+        """Return the gradients of all fᵢ and of all hⱼ at x, as rows."""
+        x = self._point(x)
+        return _jacobian(self.inequalities, x), _jacobian(self.equalities, x)
+
+    def lagrangian(self, x: Any, lambda_: Any = (), nu: Any = ()) -> float:
+        """Return L(x, λ, ν)."""
+        x = self._point(x)
+        lam, nu = self._multipliers(x, lambda_, nu)
+        return float(self.objective(x) + lam @ self.slacks(x) + nu @ self.residuals(x))
+
+    def slacks(self, x: Any) -> Array:
+        """Return all fᵢ(x): at most 0 where x is feasible."""
+        return _values(self.inequalities, self._point(x))
+
+    def residuals(self, x: Any) -> Array:
+        """Return all hⱼ(x)."""
+        return _values(self.equalities, self._point(x))
+
+    # ---- the dual problem ----------------------------------------------------------------------
+
+    def dual(self, lambda_: Any = (), nu: Any = (), start: Any = None) -> float:
+        """Return g(λ, ν), −inf where the Lagrangian has no lower bound or a λ is negative.
+
+        Exact for quadratic and affine functions. Otherwise L is minimised numerically from
+        ``start``, which gives the dual function where L is convex.
+        """
+        x = np.zeros(self.size) if start is None else self._point(start)
+        lam, nu = self._multipliers(x, lambda_, nu)
+        if lam.size and lam.min() < 0:
+            return -math.inf
+        form = self._form(x, lam, nu)
+        if form is not None:
+            return _least(form)
+        return self._least_numerically(x, lam, nu)
+
+    def multipliers(self, x: Any) -> tuple[Array, Array]:
+        """Return the λ ≥ 0 and ν that come nearest to the KKT conditions at x.
+
+        The least ‖∇f₀ + Σ λᵢ∇fᵢ + Σ νⱼ∇hⱼ‖ with λᵢ = 0 wherever fᵢ(x) < 0.
+        """
+        x = self._point(x)
+        slack = self.slacks(x)
+        active = np.flatnonzero(slack >= -_ACTIVE * (1 + float(np.abs(slack).max(initial=0.0))))
+        J, A = self.jacobians(x)
+        columns = np.vstack([J[active], A]).T
+        lam, nu = np.zeros(len(slack)), np.zeros(len(A))
+        if columns.shape[1]:
+            low = np.r_[np.zeros(len(active)), np.full(len(A), -np.inf)]
+            found = optimize.lsq_linear(
+                columns, -self.objective.gradient(x), (low, np.inf), method="bvls", tol=1e-14
+            )
+            lam[active], nu = np.maximum(found.x[: len(active)], 0.0), found.x[len(active) :]
+        return lam, np.asarray(nu)
+
+    def kkt(self, x: Any, lambda_: Any = None, nu: Any = None, **cost: Any) -> Certificate:
+        """Judge an answer: the residual of each of the four KKT conditions, and the duality gap.
+
+        Parameters
+        ----------
+        x : array
+        lambda_, nu : arrays, optional
+            The multipliers; the nearest ones (:meth:`multipliers`) where neither is given.
+
+        Returns
+        -------
+        certificate : Certificate
+            ``stationarity`` is the largest entry of ∇L, ``primal_feasibility`` the largest fᵢ and
+            |hⱼ|, ``dual_feasibility`` the largest −λᵢ, ``complementarity`` the largest |λᵢfᵢ|.
+        """
+        x = self._point(x)
+        if lambda_ is None and nu is None:
+            lambda_, nu = self.multipliers(x)
+        lam, nu = self._multipliers(x, () if lambda_ is None else lambda_, () if nu is None else nu)
+        f, h = self.slacks(x), self.residuals(x)
+        J, A = self.jacobians(x)
+        slope = self.objective.gradient(x) + lam @ J + nu @ A
+        feasible = np.maximum(lam, 0.0)
+        return Certificate(
+            problem=self.name,
+            primal=self.objective(x),
+            dual=self.dual(feasible, nu, x),
+            stationarity=float(np.abs(slope).max(initial=0.0)),
+            primal_feasibility=max(
+                float(f.max(initial=0.0)), float(np.abs(h).max(initial=0.0)), 0.0
+            ),
+            dual_feasibility=max(float((-lam).max(initial=0.0)), 0.0),
+            complementarity=float(np.abs(lam * f).max(initial=0.0)),
+            **{"status": "", **cost},
+        )
+
+    # ---- conditions ----------------------------------------------------------------------------
+
+    def slater_point(self, start: Any = None) -> SlaterPoint:
+        """Look for a point with fᵢ(x) < 0 for all constraints that are not affine.
+
+        Affine constraints need not be strict, though the point keeps away from them where it can.
+        It minimises s subject to fᵢ(x) ≤ s, s ≥ −1: as a linear program where all are affine, else
+        numerically from ``start``.
+        """
+        bent = [f for f in self.inequalities if not f.affine]
+        if bent or any(not h.affine for h in self.equalities):
+            x = self._most_room(np.zeros(self.size) if start is None else self._point(start), bent)
+        else:
+            x = self._inner_point()
+        slack = float(_values(bent, x).max()) if bent else -math.inf
+        flat = [f for f in self.inequalities if f.affine]
+        over = max(
+            float(_values(flat, x).max(initial=0.0)),
+            float(np.abs(self.residuals(x)).max(initial=0.0)),
+        )
+        return SlaterPoint(x, slack, over)
+
+    def nonconvexity(
+        self, *, low: Any = -1.0, high: Any = 1.0, pairs: int = 1000, seed: int = 0
+    ) -> Violation | None:
+        """Look for two points that show that the problem is not convex; None if none were found.
+
+        Random pairs of points between ``low`` and ``high`` and their chords are tried for f₀ and
+        each fᵢ. An equality hⱼ has to be affine, so both hⱼ and −hⱼ are tried. The worst pair is
+        returned. None is no proof of convexity.
+        """
+        random = np.random.default_rng(seed)
+        low, high = (np.broadcast_to(np.asarray(end, float), self.size) for end in (low, high))
+        worst: Violation | None = None
+        for _ in range(pairs):
+            x, y = random.uniform(low, high), random.uniform(low, high)
+            theta = float(random.uniform(0.1, 0.9))
+            middle = theta * x + (1 - theta) * y
+            for name, f, sign in self._bending():
+                fx, fy = sign * f.values(x), sign * f.values(y)
+                excess = sign * f.values(middle) - (theta * fx + (1 - theta) * fy)
+                size = _ROUNDING * (1 + np.abs(fx) + np.abs(fy))
+                excess = np.where(np.isfinite(excess), excess - size, -np.inf)
+                k = int(np.argmax(excess))
+                if excess[k] > (worst.excess if worst is not None else 0.0):
+                    label = f"{name}[{k}]" if len(excess) > 1 else name
+                    worst = Violation(label, x, y, theta, float(excess[k]))
+        return worst
+
+    # ---- inside --------------------------------------------------------------------------------
+
+    def _bending(self) -> list[tuple[str, Function, float]]:
+        found = [("f0", self.objective, 1.0)]
+        found += [(f"f{i + 1}", f, 1.0) for i, f in enumerate(self.inequalities)]
+        for j, h in enumerate(self.equalities):
+            found += [(f"h{j + 1}", h, 1.0), (f"-h{j + 1}", h, -1.0)]
+        return [row for row in found if not row[1].affine]
+
+    def _size(self) -> int:
+        for f in (self.objective, *self.inequalities, *self.equalities):
+            for matrix in ("P", "A"):
+                if hasattr(f, matrix):
+                    return int(getattr(f, matrix).shape[1])
+        raise InvalidInput("No function tells how many variables there are; give size=….")
+
+    def _point(self, x: Any) -> Array:
+        point = as_point(x)
+        if len(point) != self.size:
+            raise InvalidInput(f"x has {len(point)} entries and the problem {self.size} variables.")
+        return point
+
+    def _multipliers(self, x: Array, lambda_: Any, nu: Any) -> tuple[Array, Array]:
+        result = []
+        for given, functions, what in (
+            (lambda_, self.inequalities, "inequalities"),
+            (nu, self.equalities, "equalities"),
+        ):
+            count = len(_values(functions, x))
+            values = np.atleast_1d(np.asarray(given, np.float64)).ravel()
+            if len(values) != count:
+                raise InvalidInput(f"There are {len(values)} multipliers for {count} {what}.")
+            result.append(values)
+        return result[0], result[1]
+
+    def _form(self, x: Array, lam: Array, nu: Array) -> Form | None:
+        """Return the Lagrangian as a quadratic function of x, if it is one."""
+        total = self.objective.form(np.ones(1), self.size)
+        for functions, weights in ((self.inequalities, lam), (self.equalities, nu)):
+            at = 0
+            for f in functions:
+                count = len(f.values(x))
+                part = f.form(weights[at : at + count], self.size)
+                if total is None or part is None:
+                    return None
+                total, at = total + part, at + count
+        return total
+
+    def _least_numerically(self, x: Array, lam: Array, nu: Array) -> float:
+        functions = (self.objective, *self.inequalities, *self.equalities)
+        weights = np.r_[1.0, lam, nu]
+
+        def value(z: Array) -> float:
+            with np.errstate(all="ignore"):
+                result = float(weights @ _values(functions, z))
+            return result if not math.isnan(result) else math.inf
+
+        def slope(z: Array) -> Array:
+            return np.asarray(weights @ _jacobian(functions, z))
+
+        start = value(x)
+        found = optimize.minimize(value, x, jac=slope, method="BFGS", options={"gtol": 1e-10})
+        least = min(float(found.fun), start)
+        size = 1 + abs(start)
+        return -math.inf if least < -1e12 * size else least
+
+    def _most_room(self, x: Array, bent: Sequence[Function]) -> Array:
+        """Minimise s subject to fᵢ(x) ≤ s, over x and s."""
+        flat = [f for f in self.inequalities if f.affine]
+        start = np.r_[x, float(_values(bent, x).max(initial=0.0))]
+
+        def room(z: Array) -> Array:
+            return np.asarray(np.r_[z[-1] - _values(bent, z[:-1]), -_values(flat, z[:-1])])
+
+        def room_slope(z: Array) -> Array:
+            J = [_jacobian(part, z[:-1]) for part in (bent, flat)]
+            last = np.r_[np.ones(len(J[0])), np.zeros(len(J[1]))]
+            return np.asarray(np.column_stack([-np.vstack(J), last]), np.float64)
+
+        constraints: list[dict[str, Any]] = [{"type": "ineq", "fun": room, "jac": room_slope}]
+        if self.equalities:
+            constraints.append({"type": "eq", "fun": lambda z: self.residuals(z[:-1])})
+        found = optimize.minimize(
+            lambda z: z[-1],
+            start,
+            jac=lambda z: np.r_[np.zeros(self.size), 1.0],
+            method="SLSQP",
+            bounds=[(None, None)] * self.size + [(_LEAST_SLACK, None)],
+            constraints=constraints,
+            options={"maxiter": 500, "ftol": 1e-12},
+        )
+        return np.asarray(found.x[:-1])
+
+    def _inner_point(self) -> Array:
+        """Return a point of affine constraints, as far from the inequalities as 1 if it can be."""
+        x = np.zeros(self.size)
+        A, B = self.jacobians(x)
+        b, d = -self.slacks(x), -self.residuals(x)
+        found = optimize.linprog(
+            np.r_[x, -1.0],
+            A_ub=np.column_stack([A, np.linalg.norm(A, axis=1)]) if len(A) else None,
+            b_ub=b if len(A) else None,
+            A_eq=np.column_stack([B, np.zeros(len(B))]) if len(B) else None,
+            b_eq=d if len(B) else None,
+            bounds=[(None, None)] * self.size + [(None, 1.0)],
+            method="highs",
+        )
+        return x if found.x is None else np.asarray(found.x[:-1])
+
+
+def _functions(given: Any) -> tuple[Function, ...]:
+    many = given if isinstance(given, Sequence) else (given,)
+    return tuple(as_function(f) for f in many)
+
+
+def _values(functions: Sequence[Function], x: Array) -> Array:
+    parts = [f.values(x) for f in functions]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _jacobian(functions: Sequence[Function], x: Array) -> Array:
+    parts = [f.jacobian(x) for f in functions]
+    return np.vstack(parts) if parts else np.zeros((0, len(x)))
+
+
+def _least(form: Form) -> float:
+    """Return the least value of a quadratic function, −inf where there is none."""
+    values, vectors = linalg.eigh(form.P)
+    size = float(np.abs(values).max(initial=0.0))
+    slopes = vectors.T @ form.q
+    if size > 0 and values[0] < -_ROUNDING * size:
+        return -math.inf
+    flat = values <= 1e-12 * size
+    if np.abs(slopes[flat]).max(initial=0.0) > _ROUNDING * (1 + float(np.abs(form.q).max())):
+        return -math.inf
+    bent = ~flat
+    return form.r - float((slopes[bent] ** 2 / values[bent]).sum()) / 2

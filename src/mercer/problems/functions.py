@@ -1,0 +1,178 @@
+"""Functions of a vector with their derivatives, given or by differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput
+
+_STEP = float(np.cbrt(np.finfo(float).eps))
+_SECOND_STEP = float(np.finfo(float).eps ** 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A quadratic function ½xᵀPx + qᵀx + r."""
+
+    P: Array
+    q: Array
+    r: float
+
+    def __add__(self, other: Form) -> Form:
+        return Form(self.P + other.P, self.q + other.q, self.r + other.r)
+
+
+class Function:
+    """A function of a vector x, with one value or several.
+
+    Parameters
+    ----------
+    f : function
+        Takes a vector, returns a number, or a vector of them.
+    gradient : function, optional
+        Returns the gradient, or the matrix of gradients (one row a value); by central differences
+        where it is not given.
+    hessian : function, optional
+        Returns the second derivatives of a function with one value; by differences where it is not
+        given.
+    """
+
+    def __init__(self, f: Any, gradient: Any = None, hessian: Any = None) -> None:
+        self.f, self._gradient, self._hessian = f, gradient, hessian
+
+    def __call__(self, x: Any) -> float:
+        """Return the only value at x."""
+        values = self.values(np.asarray(x, np.float64))
+        if len(values) != 1:
+            raise InvalidInput(f"The function has {len(values)} values where one is needed.")
+        return float(values[0])
+
+    def values(self, x: Array) -> Array:
+        """Return all values at x, as a vector."""
+        return np.atleast_1d(np.asarray(self.f(x), np.float64)).ravel()
+
+    def jacobian(self, x: Array) -> Array:
+        """Return the gradients at x, one row a value."""
+        if self._gradient is None:
+            return self._differences(x)
+        rows = np.asarray(self._gradient(x), np.float64)
+        return rows.reshape(-1, len(x))
+
+    def gradient(self, x: Array) -> Array:
+        """Return the gradient of the only value at x."""
+        return np.asarray(self.jacobian(x)[0])
+
+    def hessian(self, x: Array, weights: Array | None = None) -> Array:
+        """Return the second derivatives at x of the values' sum, weighted if they are several."""
+        weights = np.ones(1) if weights is None else weights
+        if self._hessian is not None and len(weights) == 1:
+            return np.asarray(weights[0] * np.asarray(self._hessian(x), np.float64))
+        H = np.empty((len(x), len(x)))
+        size = (_STEP if self._gradient is not None else _SECOND_STEP) * (1 + np.abs(x))
+        for j, h in enumerate(size):
+            ahead, behind = x.copy(), x.copy()
+            ahead[j] += h
+            behind[j] -= h
+            H[j] = weights @ (self.jacobian(ahead) - self.jacobian(behind)) / (2 * h)
+        return np.asarray((H + H.T) / 2)
+
+    def form(self, weights: Array, n: int) -> Form | None:
+        """Return the values' weighted sum as a quadratic function of n entries, if it is one."""
+        del weights, n
+        return None
+
+    @property
+    def affine(self) -> bool:
+        """Whether the function is known to be Ax − b."""
+        return False
+
+    def _differences(self, x: Array) -> Array:
+        columns = []
+        for j, h in enumerate(_STEP * (1 + np.abs(x))):
+            ahead, behind = x.copy(), x.copy()
+            ahead[j] += h
+            behind[j] -= h
+            columns.append((self.values(ahead) - self.values(behind)) / (ahead[j] - behind[j]))
+        return np.stack(columns, axis=1)
+
+
+class QuadraticFunction(Function):
+    """½xᵀPx + qᵀx + r with a symmetric matrix P."""
+
+    def __init__(self, P: Any, q: Any = None, r: float = 0.0) -> None:
+        self.P = np.asarray(P, np.float64)
+        if self.P.ndim != 2 or self.P.shape[0] != self.P.shape[1]:
+            raise InvalidInput(f"P has the shape {self.P.shape}; it has to be a square matrix.")
+        if not np.allclose(self.P, self.P.T, atol=1e-12 * float(np.abs(self.P).max(initial=0.0))):
+            raise InvalidInput("P is not symmetric; use (P + Pᵀ)/2, which has the same xᵀPx.")
+        self.q = np.zeros(len(self.P)) if q is None else np.asarray(q, np.float64)
+        if self.q.shape != (len(self.P),):
+            raise InvalidInput(f"q has the shape {self.q.shape} and P has {len(self.P)} rows.")
+        self.r = float(r)
+
+    def values(self, x: Array) -> Array:
+        return np.array([x @ self.P @ x / 2 + self.q @ x + self.r])
+
+    def jacobian(self, x: Array) -> Array:
+        return np.asarray(self.P @ x + self.q)[None]
+
+    def hessian(self, x: Array, weights: Array | None = None) -> Array:
+        return self.P if weights is None else np.asarray(self.P * weights[0])
+
+    def form(self, weights: Array, n: int) -> Form | None:
+        del n
+        w = float(weights[0])
+        return Form(w * self.P, w * self.q, w * self.r)
+
+
+class Affine(Function):
+    """Ax − b, one value a row: as a constraint Ax ≤ b, or Ax = b."""
+
+    def __init__(self, A: Any, b: Any = 0.0) -> None:
+        self.A = np.atleast_2d(np.asarray(A, np.float64))
+        try:
+            self.b = np.array(np.broadcast_to(np.asarray(b, np.float64), len(self.A)))
+        except ValueError:
+            raise InvalidInput(
+                f"b has the shape {np.shape(b)} and A has {len(self.A)} rows; they must match."
+            ) from None
+
+    def values(self, x: Array) -> Array:
+        return np.asarray(self.A @ x - self.b)
+
+    def jacobian(self, x: Array) -> Array:
+        return self.A
+
+    def hessian(self, x: Array, weights: Array | None = None) -> Array:
+        return np.zeros((len(x), len(x)))
+
+    def form(self, weights: Array, n: int) -> Form | None:
+        return Form(np.zeros((n, n)), self.A.T @ weights, -float(weights @ self.b))
+
+    @property
+    def affine(self) -> bool:
+        return True
+
+
+def as_function(
+    f: Any, gradient: Callable[..., Any] | None = None, hessian: Any = None
+) -> Function:
+    """Return ``f`` as a :class:`Function`; what is one already stays as it is."""
+    if hasattr(f, "jacobian") and gradient is None and hessian is None:
+        return f  # type: ignore[no-any-return]
+    if not callable(f):
+        raise InvalidInput(f"{f!r} is no function of a vector.")
+    return Function(f, gradient, hessian)
+
+
+def as_point(x: Any) -> Array:
+    """Return a finite vector to start from."""
+    point = np.array(x, np.float64, ndmin=1)
+    if point.ndim != 1 or not np.isfinite(point).all():
+        raise InvalidInput("The starting point has to be a vector of finite numbers.")
+    return point

@@ -1,0 +1,356 @@
+"""Descent: along the gradient, in any norm, by Newton's method, one coordinate at a time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from mercer._typing import Array
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.problems.functions import Function, as_function, as_point
+from mercer.problems.norms import Lp, Norm, Quadratic
+from mercer.solvers.line_search import Search
+from mercer.solvers.trace import Trace
+
+ADVICE = {
+    "optimal": "",
+    "max_iter": "It stopped at max_iter: raise it, scale the variables, loosen tol, or use "
+    "Newton's method.",
+    "stalled": "No step lowers the value any more within rounding: give the exact gradient, scale "
+    "the variables, or loosen tol.",
+    "unbounded": "The value falls for ever along a direction: there is no optimum.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The answer of a descent, with its way.
+
+    Attributes
+    ----------
+    x : array
+        The point that was reached.
+    value : float
+        f(x).
+    status : str
+        ``optimal``, ``max_iter``, ``stalled`` or ``unbounded``.
+    slope : float
+        The size of the gradient at x, by which the method stops: its dual norm; for Newton's method
+        the decrement λ, for coordinate ascent the largest slope that a bound does not stop.
+    iterations, evaluations : int
+        Steps, and evaluations of f in line searches.
+    trace : Trace
+        All points, values, slopes and steps; ``trace.plot()`` draws them.
+    """
+
+    x: Array
+    value: float
+    status: str
+    slope: float
+    iterations: int
+    evaluations: int
+    seconds: float
+    trace: Trace
+
+    @property
+    def advice(self) -> str:
+        """What to do about the status."""
+        return ADVICE[self.status]
+
+    def plot(self, axes: Any = None, **style: Any) -> Any:
+        """Draw the path; see :meth:`Trace.plot`."""
+        return self.trace.plot(axes, **style)
+
+    def __repr__(self) -> str:
+        return (
+            f"Descent({self.status}: value {self.value:.8g}, slope {self.slope:.2g} after "
+            f"{self.iterations} steps, {self.evaluations} evaluations)"
+        )
+
+
+class _Path:
+    """Collects the trace of a descent."""
+
+    def __init__(self, function: Function, x: Array, value: float) -> None:
+        self.function, self.began = function, time.perf_counter()
+        self.points, self.values = [x.copy()], [value]
+        self.slopes: list[float] = []
+        self.sizes: list[float] = []
+        self.evaluations = 0
+
+    def add(self, x: Array, value: float, size: float) -> None:
+        self.points.append(x.copy())
+        self.values.append(value)
+        self.sizes.append(size)
+
+    def end(self, status: str, slope: float) -> Descent:
+        slopes = np.full(len(self.points), np.nan)
+        slopes[: len(self.slopes)] = self.slopes[: len(slopes)]
+        slopes[-1] = slope
+        trace = Trace(
+            np.array(self.points),
+            np.array(self.values),
+            slopes,
+            np.array(self.sizes),
+            self.function,
+        )
+        seconds = time.perf_counter() - self.began
+        x, value = self.points[-1], self.values[-1]
+        steps = len(self.sizes)
+        return Descent(x, value, status, slope, steps, self.evaluations, seconds, trace)
+
+
+def gradient_descent(
+    f: Any,
+    x0: Any,
+    gradient: Any = None,
+    *,
+    line_search: str = "backtracking",
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    share: float = 1e-4,
+    shrink: float = 0.5,
+) -> Descent:
+    """Minimise f along its gradient: x ← x − t∇f(x).
+
+    Parameters
+    ----------
+    f, gradient : functions
+        The function and its gradient, which differences replace where it is not given; or a
+        :class:`Function`.
+    x0 : array
+        Where to start.
+    line_search : {"backtracking", "exact"}
+        How steps are found, see :func:`line_search`.
+    tol : float
+        It ends when ‖∇f(x)‖ ≤ tol.
+    max_iter : int
+        The most steps.
+    share, shrink : float
+        Parameters of backtracking.
+    """
+    return steepest_descent(
+        f,
+        x0,
+        gradient,
+        norm=2,
+        line_search=line_search,
+        tol=tol,
+        max_iter=max_iter,
+        share=share,
+        shrink=shrink,
+    )
+
+
+def steepest_descent(
+    f: Any,
+    x0: Any,
+    gradient: Any = None,
+    *,
+    norm: Any = 2,
+    line_search: str = "backtracking",
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    share: float = 1e-4,
+    shrink: float = 0.5,
+) -> Descent:
+    """Minimise f along the steepest direction of a norm.
+
+    d = ‖∇f(x)‖* · argmin {∇f(x)ᵀv : ‖v‖ ≤ 1}
+
+    In L2 this is gradient descent, in L1 it moves one coordinate at a time, in L∞ all by the same
+    amount, and in the norm of the Hessian it is Newton's method.
+
+    Parameters
+    ----------
+    f, x0, gradient, line_search, tol, max_iter, share, shrink
+        As in :func:`gradient_descent`; it ends when the dual norm of the gradient is at most tol.
+    norm : Norm, 1, 2, inf, array or function
+        A norm of ``mercer.norms``, the p of an Lp norm, the matrix P of a quadratic norm, or a
+        function that gives one of these for each x.
+
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 9.4.
+    """
+    norm_at = norm if callable(norm) and not hasattr(norm, "steepest") else None
+    fixed = None if norm_at is not None else _as_norm(norm)
+
+    def direction(x: Array, g: Array) -> tuple[Array, float]:
+        measure = _as_norm(norm_at(x)) if norm_at is not None else fixed
+        assert measure is not None
+        size = float(measure.dual()(g))
+        return size * measure.steepest(g), size
+
+    search = Search(line_search, share, shrink)
+    # In a norm of its own at each x, the step 1 is the right one, as in Newton's method.
+    longest = math.inf if norm_at is None else 1.0
+    return _descend(as_function(f, gradient), x0, direction, search, tol, max_iter, longest)
+
+
+def newton(
+    f: Any,
+    x0: Any,
+    gradient: Any = None,
+    hessian: Any = None,
+    *,
+    line_search: str = "backtracking",
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    share: float = 1e-4,
+    shrink: float = 0.5,
+) -> Descent:
+    """Minimise f by Newton's method: x ← x − t (∇²f)⁻¹∇f.
+
+    It is steepest descent in the norm of the Hessian. Where the Hessian is not positive definite, a
+    multiple of the identity is added until it is, so that the direction still leads down.
+
+    Parameters
+    ----------
+    f, x0, gradient, line_search, max_iter, share, shrink
+        As in :func:`gradient_descent`.
+    hessian : function, optional
+        The second derivatives; by differences where they are not given.
+    tol : float
+        It ends when the decrement λ = √(∇fᵀ(∇²f)⁻¹∇f) is at most tol; λ²/2 estimates f(x) − min f.
+    """
+    function = as_function(f, gradient, hessian)
+
+    def direction(x: Array, g: Array) -> tuple[Array, float]:
+        step = -linalg.cho_solve(_definite_factor(function.hessian(x)), g)
+        return step, math.sqrt(max(-float(g @ step), 0.0))
+
+    search = Search(line_search, share, shrink)
+    return _descend(function, x0, direction, search, tol, max_iter, longest=1.0)
+
+
+def coordinate_ascent(
+    f: Any,
+    x0: Any,
+    gradient: Any = None,
+    *,
+    lower: Any = -math.inf,
+    upper: Any = math.inf,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+) -> Descent:
+    """Maximise f one coordinate at a time, each to its best value between its bounds.
+
+    Parameters
+    ----------
+    f, x0, gradient
+        As in :func:`gradient_descent`; f is to be concave in each coordinate.
+    lower, upper : float or array
+        Bounds of the coordinates.
+    tol : float
+        It ends when no slope exceeds tol but those that a bound stops.
+    max_iter : int
+        The most rounds over all coordinates; the trace has a point for each step.
+    """
+    function, x = as_function(f, gradient), as_point(x0)
+    low = np.broadcast_to(np.asarray(lower, np.float64), x.shape)
+    high = np.broadcast_to(np.asarray(upper, np.float64), x.shape)
+    if (low > high).any():
+        j = int(np.argmax(low > high))
+        raise InvalidInput(f"Coordinate {j} has no room: its bounds are {low[j]} and {high[j]}.")
+    x = np.clip(x, low, high)
+    value = _finite_value(function, x)
+    path, search, slope = _Path(function, x, value), Search("exact"), math.inf
+    down = Function(lambda z: -function(z), lambda z: -function.jacobian(z))
+    for _ in range(max_iter):
+        before = x.copy()
+        for j in range(len(x)):
+            g = float(function.gradient(x)[j])
+            room = high[j] - x[j] if g > 0 else x[j] - low[j]
+            if abs(g) <= tol / 2 or room <= 0:
+                continue
+            axis = np.zeros(len(x))
+            axis[j] = math.copysign(min(1.0, room) if math.isfinite(room) else 1.0, g)
+            step = search(down, x, axis, -value, -abs(g))
+            path.evaluations += step.evaluations
+            size = min(step.size, room / abs(axis[j]))
+            if math.isinf(size):
+                return path.end("unbounded", math.inf)
+            if size > 0:
+                x = np.clip(x + size * axis, low, high)
+                value = function(x)
+                path.add(x, value, size * abs(axis[j]))
+        slopes = function.gradient(x)
+        free = np.where(slopes > 0, x < high, x > low)
+        slope = float(np.abs(slopes[free]).max(initial=0.0))
+        if slope <= tol:
+            return path.end("optimal", slope)
+        if (x == before).all():
+            return path.end("stalled", slope)
+    return path.end("max_iter", slope)
+
+
+def _descend(
+    function: Function,
+    x0: Any,
+    direction: Callable[[Array, Array], tuple[Array, float]],
+    search: Search,
+    tol: float,
+    max_iter: int,
+    longest: float,
+) -> Descent:
+    """Go down along directions that come with the measure by which to stop."""
+    x = as_point(x0)
+    value = _finite_value(function, x)
+    path, first = _Path(function, x, value), 1.0
+    for _ in range(max_iter):
+        g = function.gradient(x)
+        if not np.isfinite(g).all():
+            raise InvalidInput(f"The gradient is not finite at step {len(path.sizes)}.")
+        d, slope = direction(x, g)
+        path.slopes.append(slope)
+        if slope <= tol:
+            return path.end("optimal", slope)
+        step = search(function, x, d, value, float(g @ d), first)
+        path.evaluations += step.evaluations
+        if step.size == 0.0:
+            return path.end("stalled", slope)
+        if math.isinf(step.size) or step.value == -math.inf:
+            return path.end("unbounded", slope)
+        # The next search starts near the last step, so that a poor scale costs once.
+        first = min(longest, 4 * step.size)
+        x, value = x + step.size * d, step.value
+        path.add(x, value, step.size)
+    return path.end("max_iter", direction(x, function.gradient(x))[1])
+
+
+def _finite_value(function: Function, x: Array) -> float:
+    value = function(x)
+    if not math.isfinite(value):
+        raise InvalidInput(f"The value at the start is {value}; start where it is finite.")
+    return value
+
+
+def _as_norm(norm: Any) -> Norm:
+    if hasattr(norm, "steepest"):
+        return norm  # type: ignore[no-any-return]
+    if isinstance(norm, Real):
+        return Lp(norm)
+    if np.ndim(norm) == 2:
+        return Quadratic(norm)
+    raise InvalidParameter(
+        f"norm={norm!r} has to be a norm of mercer.norms, 1, 2, inf, or a square matrix."
+    )
+
+
+def _definite_factor(H: Array) -> Any:
+    """Return the Cholesky factor of H, lifted by a multiple of the identity where it must be."""
+    size = float(np.abs(H).max()) or 1.0
+    lift = 0.0
+    while True:
+        try:
+            return linalg.cho_factor(H + lift * np.eye(len(H)))
+        except linalg.LinAlgError:
+            lift = max(4 * lift, 1e-10 * size)

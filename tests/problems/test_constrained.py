@@ -1,0 +1,225 @@
+"""Problems with constraints: the same code judges an SVM dual, a lasso and linear programs."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import optimize as scipy_optimize
+
+from mercer import SVC, InvalidInput, Lasso
+from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
+from mercer.problems.linear_program import TiltedProblem
+from mercer.solvers.linear_programs import solve_tilted
+from tests.estimators.cases import heart, regression
+
+
+def judged(proof, gap=1e-6, residual=1e-6):
+    assert proof.gap >= -1e-9 * (1 + abs(proof.primal))
+    assert proof.relative_gap <= gap
+    for name in ("stationarity", "primal_feasibility", "dual_feasibility", "complementarity"):
+        assert getattr(proof, name) <= residual, name
+
+
+def svm_dual(Q, y, C):
+    n = len(y)
+    return ConstrainedProblem(
+        QuadraticFunction(Q, -np.ones(n)),
+        [Affine(-np.eye(n)), Affine(np.eye(n), C)],
+        Affine(y),
+        name="SVM dual",
+    )
+
+
+def test_an_svm_dual():
+    X, labels = heart()
+    C = 0.7
+    model = SVC(C=C, tol=1e-9).fit(X, labels)
+    (machine,) = model.machines_
+    y, alpha, b = machine.signs, machine.alpha_, machine.intercept_
+    K = model.kernel_(X[machine.rows])
+    Q = K * np.outer(y, y)
+    rest = Q @ alpha - 1 + b * y  # yᵢ(f(xᵢ) + b) − 1
+    problem = svm_dual(Q, y, C)
+    multipliers = np.r_[np.maximum(rest, 0), np.maximum(-rest, 0)]
+    proof = problem.kkt(alpha, multipliers, b)
+    judged(proof)
+    # It is the machine's own certificate, with the signs of a minimum.
+    assert proof.primal == pytest.approx(-machine.certificate_.dual, rel=1e-9)
+    assert proof.dual == pytest.approx(-machine.certificate_.primal, rel=1e-6)
+    # A worse answer has a gap: the proof is about the answer, not about the problem.
+    worse = problem.kkt(alpha * 0.9, multipliers, b)
+    assert worse.relative_gap > 1e-3
+    assert worse.complementarity > 1e-3
+
+
+def lasso_problem(X, y, alpha):
+    n, d = X.shape
+    P = np.zeros((2 * d, 2 * d))
+    P[:d, :d] = X.T @ X / n
+    q = np.r_[-X.T @ y / n, np.full(d, alpha)]
+    eye = np.eye(d)
+    sides = Affine(np.block([[eye, -eye], [-eye, -eye]]))  # −u ≤ w ≤ u
+    return ConstrainedProblem(QuadraticFunction(P, q, y @ y / (2 * n)), sides, name="lasso")
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.2])
+def test_a_lasso(alpha):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 12))
+    y = X[:, :3] @ [2.0, -1.0, 0.5] + 0.3 * random.normal(size=60)
+    model = Lasso(alpha=alpha, fit_intercept=False, tol=1e-9).fit(X, y)
+    w = model.coef_
+    problem = lasso_problem(X, y, alpha)
+    pull = X.T @ (y - X @ w) / len(y)
+    proof = problem.kkt(np.r_[w, np.abs(w)], np.r_[alpha + pull, alpha - pull] / 2)
+    judged(proof, gap=1e-8, residual=1e-5)
+    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    # The multipliers can be found from the answer alone.
+    judged(problem.kkt(np.r_[w, np.abs(w)]), gap=1e-4, residual=1e-4)
+
+
+def test_a_linear_program_from_the_vertices_of_l1_regression():
+    X, y = regression(50)
+    A = np.column_stack([X, np.ones(len(y))])
+    n, d = A.shape
+    vertex = solve_tilted(TiltedProblem(A, y))
+    eye = np.eye(n)
+    problem = ConstrainedProblem(
+        Affine(np.r_[np.zeros(d), np.ones(n)]),
+        Affine(np.block([[A, -eye], [-A, -eye]]), np.r_[y, -y]),  # t ≥ |y − Ax|
+    )
+    x = np.r_[vertex.x, np.abs(y - A @ vertex.x)]
+    # ν = λ₂ − λ₁ and λ₁ + λ₂ = 1
+    proof = problem.kkt(x, np.r_[1 - vertex.nu, 1 + vertex.nu] / 2)
+    judged(proof, gap=1e-9, residual=1e-8)
+    assert proof.primal == pytest.approx(vertex.certificate.primal, rel=1e-9)
+    judged(solve(problem).certificate, gap=1e-9, residual=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_linear_programs_agree_with_another_solver_and_have_no_gap(seed):
+    random = np.random.default_rng(seed)
+    n, m = int(random.integers(1, 6)), int(random.integers(1, 6))
+    A, x = random.normal(size=(m, n)), random.normal(size=n)
+    b = A @ x + random.exponential(size=m)
+    c = random.normal(size=n)
+    box = Affine(np.vstack([np.eye(n), -np.eye(n)]), 3 + np.abs(x).max())
+    problem = ConstrainedProblem(Affine(c), [Affine(A, b), box])
+    found = solve(problem)
+    other = scipy_optimize.linprog(c, A, b, bounds=[(-box.b[0], box.b[0])] * n)
+    judged(found.certificate, gap=1e-8, residual=1e-8)
+    assert found.certificate.primal == pytest.approx(other.fun, abs=1e-8)
+    assert problem.slater_point().holds
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_weak_duality_and_the_dual_function_is_the_least_lagrangian(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 5))
+    root = random.normal(size=(n, n))
+    P = root @ root.T + 0.1 * np.eye(n)
+    problem = ConstrainedProblem(
+        QuadraticFunction(P, random.normal(size=n), random.normal()),
+        [Affine(random.normal(size=(2, n)), 1.0), QuadraticFunction(np.eye(n), None, -4.0)],
+        Affine(random.normal(size=n)),
+    )
+    lam, nu = random.exponential(size=3), random.normal(size=1)
+    g = problem.dual(lam, nu)
+    for x in random.normal(size=(20, n)):
+        assert g <= problem.lagrangian(x, lam, nu) + 1e-9
+    best = solve(problem)
+    judged(best.certificate, gap=1e-4, residual=1e-4)
+    assert g <= best.certificate.primal + 1e-9
+    # The numerical dual function of the same problem, whose forms it is not told.
+    plain = ConstrainedProblem(
+        Function(problem.objective),
+        [Function(f.values) for f in problem.inequalities],
+        Function(problem.equalities[0].values),
+        size=n,
+    )
+    assert plain.dual(lam, nu) == pytest.approx(g, abs=1e-5)
+
+
+def test_the_textbook_example():
+    # min x² + 1 subject to (x − 2)(x − 4) ≤ 0: g(λ) = −9λ²/(1 + λ) + 1 + 8λ, λ* = 2.
+    problem = ConstrainedProblem(
+        QuadraticFunction([[2.0]], r=1.0), QuadraticFunction([[2.0]], [-6.0], 8.0)
+    )
+    for lam in (0.0, 0.5, 2.0, 7.0):
+        assert problem.dual(lam) == pytest.approx(-9 * lam**2 / (1 + lam) + 1 + 8 * lam)
+    proof = problem.kkt([2.0], 2.0)
+    assert proof.primal == proof.dual == pytest.approx(5)
+    judged(proof, residual=1e-12)
+    assert problem.dual(-1.0) == -math.inf
+    point = problem.slater_point()
+    assert point.holds
+    assert 2 < point.x[0] < 4
+    answer = solve(problem)
+    assert answer.x == pytest.approx([2.0], abs=1e-7)
+    assert answer.lambda_ == pytest.approx([2.0], abs=1e-5)
+    assert problem.nonconvexity(low=-5, high=5) is None
+
+
+def test_an_unbounded_lagrangian():
+    problem = ConstrainedProblem(Affine([1.0, 1.0]), Affine(-np.eye(2)))
+    assert problem.dual([1.0, 1.0]) == 0
+    assert problem.dual([1.0, 0.5]) == -math.inf
+    assert problem.kkt([0.0, 0.0], [1.0, 0.5]).gap == math.inf
+    saddle = ConstrainedProblem(QuadraticFunction(np.diag([1.0, -1.0])))
+    assert saddle.dual() == -math.inf
+
+
+def test_slater_fails_where_it_must():
+    # x² ≤ 0 has a point, and none inside.
+    touching = ConstrainedProblem(Affine([1.0]), QuadraticFunction([[2.0]]))
+    assert not touching.slater_point([0.5]).holds
+    # An affine constraint may hold with equality.
+    flat = ConstrainedProblem(QuadraticFunction(np.eye(1)), [Affine([[1.0], [-1.0]])])
+    assert flat.slater_point().holds
+    nothing = ConstrainedProblem(Affine([1.0]), Affine([[1.0], [-1.0]], [0.0, -1.0]))
+    assert not nothing.slater_point().holds
+    with pytest.raises(InvalidInput, match="no answer"):
+        solve(nothing)
+
+
+def test_a_pair_shows_what_is_not_convex():
+    wave = Function(lambda x: np.sin(x[0]))
+    problem = ConstrainedProblem(QuadraticFunction(np.eye(1)), [Affine([1.0]), wave])
+    found = problem.nonconvexity(low=-3, high=3)
+    assert found.name == "f2"
+    middle = found.theta * found.x + (1 - found.theta) * found.y
+    chord = found.theta * wave(found.x) + (1 - found.theta) * wave(found.y)
+    assert wave(middle) - chord == pytest.approx(found.excess, rel=1e-3)
+    # A bent equality is no convex constraint, whichever way it bends.
+    circle = ConstrainedProblem(Affine([1.0, 0.0]), (), QuadraticFunction(np.eye(2), r=-1.0))
+    assert circle.nonconvexity().name == "-h1"
+
+
+def test_each_condition_has_its_own_residual():
+    problem = ConstrainedProblem(QuadraticFunction([[1.0]]), Affine([-1.0], -1.0))  # x ≥ 1
+    assert problem.kkt([1.0], 1.0).gap == pytest.approx(0)
+    assert problem.kkt([1.0], 0.5).stationarity == pytest.approx(0.5)
+    assert problem.kkt([0.5], 0.5).primal_feasibility == pytest.approx(0.5)
+    assert problem.kkt([1.0], -1.0).dual_feasibility == pytest.approx(1)
+    assert problem.kkt([3.0], 3.0).complementarity == pytest.approx(6)
+
+
+def test_bad_input():
+    problem = ConstrainedProblem(QuadraticFunction(np.eye(2)), Affine([1.0, 0.0]))
+    with pytest.raises(InvalidInput, match="x has 3 entries and the problem 2"):
+        problem.value([1, 2, 3])
+    with pytest.raises(InvalidInput, match="2 multipliers for 1 inequalities"):
+        problem.dual([1.0, 2.0])
+    with pytest.raises(InvalidInput, match="finite"):
+        problem.value([np.nan, 0])
+    with pytest.raises(InvalidInput, match="size="):
+        ConstrainedProblem(lambda x: x[0])
+    with pytest.raises(InvalidInput, match="symmetric"):
+        QuadraticFunction([[1.0, 2.0], [0.0, 1.0]])
+    with pytest.raises(InvalidInput, match="A has 2 rows"):
+        Affine(np.eye(2), [1.0, 2.0, 3.0])
+    with pytest.raises(InvalidInput, match="no function"):
+        ConstrainedProblem(3.0)
