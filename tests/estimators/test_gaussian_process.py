@@ -150,7 +150,7 @@ def test_leave_one_out_is_brute_force():
 
 
 def test_intervals_cover_what_they_promise():
-    # A thousand sets are a script's work; it gave COVERAGE.
+    # A thousand sets are the work of the script.
     assert 0.93 < covered(12) < 0.97
 
 
