@@ -170,6 +170,7 @@ def test_many_rows_with_categories_keep_their_kernel(tmp_path):
     assert plan.machine.name == "svc"
 
 
+@pytest.mark.filterwarnings("ignore:.*ended at its bound")
 def test_every_machine_can_be_asked_for(tmp_path):
     header, lines = lines_of("diabetes")
     (tmp_path / "some.csv").write_text("\n".join([header, *lines[:80]]))
@@ -179,6 +180,36 @@ def test_every_machine_can_be_asked_for(tmp_path):
         assert study.machine == row.name
         assert study.certificate.relative_gap < 0.01
         assert study.record.proof is not None
+
+
+@pytest.mark.filterwarnings("ignore:.*ended at its bound")
+@pytest.mark.parametrize("name", ["kernelridge", "gp"])
+def test_regressions_that_use_every_row(name, tmp_path):
+    header, lines = lines_of("diabetes")
+    (tmp_path / "some.csv").write_text("\n".join([header, *lines[:160]]))
+    study = Study.fit(tmp_path / "some.csv", "target", machine=name, cv=3)
+    assert study.scores[0].value > 0.25
+    assert study.record.support is None
+    assert study.record.neighbours is not None
+    assert study.certify(tmp_path / "some.csv").relative_gap < 1e-6
+    near = study.record.neighbours
+    whole = near.contribution.sum(axis=1) + near.rest + near.bias
+    np.testing.assert_allclose(whole, near.decision, rtol=1e-6)
+    again = Study.load(study.save(tmp_path / "model.mercer"))
+    np.testing.assert_array_equal(
+        again.predict(tmp_path / "some.csv"), study.predict(tmp_path / "some.csv")
+    )
+    page = study.write_report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "support vector" not in page.lower()
+    # A process learns everything by itself.
+    assert len(study.parameters) == (0 if name == "gp" else 2)
+
+
+def test_a_gaussian_process_has_a_limit(tmp_path):
+    source = tmp_path / "long.csv"
+    source.write_text("a,y\n" + "\n".join(f"{i % 97},{i / 7}" for i in range(2600)))
+    with pytest.raises(InvalidParameter, match=r"2,600 rows.*Choose another"):
+        make_plan(source, "y", machine="gp")
 
 
 def test_widths_that_are_open_are_told_from_those_that_are_given():

@@ -5,12 +5,12 @@ from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
 from mercer.estimators.features import FeatureMap as FeatureMap
 from mercer.estimators.gaussian_process import (
-    GP as GP,
     GaussianProcessRegressor as GaussianProcessRegressor,
 )
 from mercer.estimators.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
+from mercer.estimators.gp_easy import GP as GP
 from mercer.estimators.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
 )

@@ -91,6 +91,45 @@ def test_leave_one_out_is_brute_force(weights):
     np.testing.assert_allclose(path.errors[2, 1], np.average(closed[:, 1] ** 2, weights=weights))
 
 
+@pytest.mark.parametrize("weights", [np.ones(len(y)), WEIGHTS])
+@pytest.mark.parametrize("method", ["cholesky", "mixed", "cg", "eigen"])
+def test_a_constant_costs_nothing(method, weights):
+    shifted = Y + np.array([1000.0, -7.0])
+    model = KernelRidge([0.2, 3.0], kernel=RBF(0.02), fit_intercept=True, solver=method)
+    model.fit(X, shifted, weights)
+    # The conditions of the optimum: no residual, and weights of the constant that add up to 0.
+    K = RBF(0.02)(X)
+    c, b = model.dual_coef_, model.intercept_
+    rest = shifted - K @ c - b - np.array([0.2, 3.0]) * c / weights[:, None]
+    np.testing.assert_allclose(rest, 0.0, atol=1e-8)
+    np.testing.assert_allclose(c.sum(axis=0), 0.0, atol=1e-8)
+    for certificate in (model.certificate_, certify(model, X, shifted, weights)):
+        assert certificate.relative_gap < 1e-10
+        assert certificate.dual_feasibility < 1e-8
+    centred = clone(model).fit(X, Y, weights)
+    np.testing.assert_allclose(model.predict(NEW) - [1000, -7], centred.predict(NEW), atol=1e-7)
+
+
+@pytest.mark.parametrize("weights", [np.ones(len(y)), WEIGHTS])
+def test_leave_one_out_with_a_constant_is_brute_force(weights):
+    model = KernelRidge(0.2, kernel=RBF(0.02), fit_intercept=True).fit(X, y + 50, weights)
+    closed = model.leave_one_out()
+    path = model.path(X, y + 50, [0.2, 1.0], weights)
+    np.testing.assert_allclose(path.intercepts[0], model.intercept_, rtol=1e-8)
+    np.testing.assert_allclose(path.coefficients[0], model.dual_coef_, atol=1e-7)
+    for i in range(0, len(y), 15):
+        rest = np.delete(np.arange(len(y)), i)
+        without = clone(model).fit(X[rest], y[rest] + 50, weights[rest])
+        residual = y[i] + 50 - without.predict(X[i : i + 1])[0]
+        assert closed[i] == pytest.approx(residual, abs=1e-8)
+        assert path.residuals[0, i] == pytest.approx(residual, abs=1e-8)
+    # The trace of the matrix that makes predictions of targets.
+    rows, few = X[:30], weights[:30]
+    short = clone(model).set_params(alpha=1.0).fit(rows, np.eye(30), few)
+    small = model.path(rows, y[:30], [1.0], few)
+    assert small.freedoms[0] == pytest.approx(np.trace(short.predict(rows)), rel=1e-8)
+
+
 def test_path_counts_degrees_of_freedom():
     path = KernelRidge(kernel="linear").path(X, y, [1e-5, 1e9])
     np.testing.assert_allclose(path.freedoms, [X.shape[1], 0], atol=1e-4)
@@ -104,6 +143,12 @@ def test_auto_finds_the_best_of_all():
         path = KernelRidge(kernel=RBF(gamma)).path(X, y, model.alpha_ * np.array([0.5, 1.0, 2.0]))
         # The grid is coarse: a finer one may be better by little.
         assert error <= path.errors.min() * 1.01
+    assert np.mean(model.leave_one_out() ** 2) == pytest.approx(model.path_.errors.min())
+    above = KernelRidge("auto", kernel=RBF("auto"), fit_intercept=True).fit(X, y + 500)
+    assert np.mean(above.leave_one_out() ** 2) == pytest.approx(above.path_.errors.min())
+    below = clone(above).fit(X, y)
+    assert below.alpha_ == pytest.approx(above.alpha_)
+    np.testing.assert_allclose(above.predict(NEW) - 500, below.predict(NEW), atol=1e-4)
     several = KernelRidge("auto", kernel="rbf").fit(X, Y)
     assert several.alpha_.shape == (2,)
     alone = KernelRidge("auto", kernel="rbf").fit(X, Y[:, 1])
@@ -224,6 +269,7 @@ def test_constant_targets():
         ({"kernel": "rbff"}, "There is no kernel"),
         ({"kernel": 3}, "kernel"),
         ({"solver": "qr"}, "solver"),
+        ({"alpha": 0.0, "fit_intercept": True}, "alpha > 0"),
     ],
 )
 def test_bad_parameters(parameters, message):
@@ -248,10 +294,11 @@ def test_a_saved_model_answers_the_same(tmp_path):
     again = load(tmp_path / "ridge.mercer")
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
     np.testing.assert_array_equal(again.leave_one_out(), model.leave_one_out())
-    chosen = KernelRidge("auto", kernel=RBF("median")).fit(X, Y)
+    chosen = KernelRidge("auto", kernel=RBF("median"), fit_intercept=True).fit(X, Y)
     save(chosen, tmp_path / "chosen.mercer")
     again = load(tmp_path / "chosen.mercer")
     np.testing.assert_array_equal(again.path_.errors, chosen.path_.errors)
+    np.testing.assert_array_equal(again.predict(NEW), chosen.predict(NEW))
     assert certify(again, X, Y).relative_gap < 1e-10
 
 

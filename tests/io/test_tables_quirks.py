@@ -32,7 +32,7 @@ BAD = {
     "junk.csv": (bytes(range(256)) * 20, "binary data of an unknown kind"),
     "sheet.xlsx": (
         b"PK\x03\x04" + bytes(200),
-        "spreadsheet or an archive of other files; save it as CSV",
+        "an archive of other files; save it as CSV",
     ),
     "packed.csv.bz2": (b"BZh91AY&SY" + bytes(range(256)), "unpack it"),
     "broken.parquet": (b"PAR1" + bytes(80), "damaged Parquet file"),

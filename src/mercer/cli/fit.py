@@ -30,7 +30,10 @@ def fit(
     machine: Annotated[
         str | None,
         typer.Option(
-            "--machine", "-m", metavar="NAME", help="svc, nusvc, klr, logistic, svr, nusvr, linear."
+            "--machine",
+            "-m",
+            metavar="NAME",
+            help="svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp or linear.",
         ),
     ] = None,
     task: options.Task = None,

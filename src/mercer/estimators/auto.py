@@ -50,13 +50,17 @@ class Axes:
         values: dict[str, Sequence[Any]] = {}
         growing: list[str] = []
         parameters = machine.get_params() if hasattr(machine, "get_params") else {}
-        for name in [*_costs(parameters, only_auto), *_widths(machine, parameters, only_auto)]:
+        for name in [
+            *_costs(machine, parameters, only_auto),
+            *_widths(machine, parameters, only_auto),
+        ]:
             full = prefix + name
             if name == "nu":
                 values[full] = SHARES
                 continue
             growing.append(full)
-            values[full] = COSTS if name == "C" else _around(machine, name, bool(prefix), X)
+            fixed = {"C": COSTS, **getattr(machine, "_costs", {})}
+            values[full] = fixed.get(name) or _around(machine, name, bool(prefix), X)
         if not values:
             raise InvalidParameter(
                 f"{type(machine).__name__} has no parameter for an automatic grid (C, nu, or the "
@@ -96,10 +100,14 @@ class Axes:
         return [cell for cell in self.cells() if tuple(cell.values()) not in there]
 
 
-def _costs(parameters: Mapping[str, Any], only_auto: bool) -> list[str]:
-    """Return C, or ν where there is no C; for an automatic parameter both."""
+def _costs(machine: Any, parameters: Mapping[str, Any], only_auto: bool) -> list[str]:
+    """Return C, or ν where there is no C, or what the machine names; of automatic ones all."""
+    own = list(getattr(machine, "_costs", ()))
     if only_auto:
+        # What a machine names itself it chooses by itself.
         return [n for n in ("C", "nu") if _is_auto(parameters.get(n))]
+    if own:
+        return own
     if "nu" in parameters:
         return ["nu"]
     return ["C"] if "C" in parameters else []

@@ -30,7 +30,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     Takes the multipliers and the bias of the model and nothing else from its solver: the kernel
     matrix, the decision values, the primal and the dual objective are all computed here from the
     data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge
-    and LogisticRegression of mercer and of scikit-learn, and for KernelLogisticRegression.
+    and LogisticRegression of mercer and of scikit-learn, and for KernelLogisticRegression and
+    GaussianProcessRegressor of mercer.
 
     Parameters
     ----------
@@ -45,6 +46,9 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
         Of all binary problems together where there are several classes.
     """
     check_is_fitted(model)
+    if hasattr(model, "_judge"):
+        judged: Certificate = model._judge(X, y, sample_weight)
+        return judged
     if is_ridge(model):
         return judge_ridge(model, X, y, sample_weight)
     if is_logistic(model):

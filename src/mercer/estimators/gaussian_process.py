@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,14 +17,15 @@ from sklearn.utils.validation import _check_y, check_consistent_length, check_is
 from mercer._typing import Array
 from mercer.estimators.choice import caller_level, check_definite
 from mercer.estimators.gp_base import GaussianProcess
+from mercer.estimators.gp_judge import judge_mean
 from mercer.estimators.machine import _check_rows
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.generative.normal import Gaussian
+from mercer.gram.operator import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.constant import White
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
-from mercer.kernels.radial import RBF
+from mercer.problems.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.evidence import KernelFamily, RegressionEvidence, is_flat
 
@@ -78,6 +79,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         The evidence.
     jitter_ : float
         What rounding forced to add to the diagonal besides ``alpha``; 0 as a rule.
+    certificate_ : Certificate
+        How far the mean is from the best one, for the parameters that were learnt.
     X_train_, y_train_, L_, alpha_
         As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y.
     """
@@ -147,6 +150,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self._kernel = free.kernel
         self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
         self._noise_variances = np.broadcast_to(noise, len(targets)).copy()
+        if isinstance(self.optimizer, str):
+            start = self._evidence().head_start(free.theta, free.bounds, free.scales)
+            free = replace(free, start=start)
         best = self._learn(free, self._likelihood)
         self.log_marginal_likelihood_value_ = best.value
         self._publish_kernel(free, best.theta)
@@ -159,8 +165,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        self.alpha_ = factor.solve(evidence.Y).reshape(self.y_train_.shape)
+        a = factor.solve(evidence.Y)
+        self.alpha_ = a.reshape(self.y_train_.shape)
         self.L_ = factor.lower()
+        gram = Gram(self._kernel, self._train_points, dtype=np.float64)
+        noises = self._noise_variances + self.jitter_
+        self.certificate_ = judge_mean(gram, evidence.Y, a, noises, status="optimal")
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
@@ -264,6 +274,24 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
 
     # ---- inside ------------------------------------------------------------------------------
 
+    def _judge(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        """Judge the mean from the training data alone."""
+        gram = Gram(self._kernel, self._read_new(X), dtype=np.float64)
+        scaled = (np.asarray(y, dtype=np.float64) - self._y_train_mean) / self._y_train_std
+        if sample_weight is not None or scaled.shape != self.alpha_.shape:
+            raise InvalidInput(
+                "certify: a Gaussian process is judged on the data that it was fitted on, without "
+                f"weights; y of shape {scaled.shape} is not theirs, {self.alpha_.shape}."
+            )
+        noises = self._noise_variances + self.jitter_
+        n = len(scaled)
+        return judge_mean(gram, scaled.reshape(n, -1), self.alpha_.reshape(n, -1), noises)
+
+    def _expansion(self) -> tuple[Array, Array]:
+        """Return the coefficients of all training rows and the constants, one for each target."""
+        columns = self.alpha_.reshape(len(self.alpha_), -1)
+        return columns * self._y_train_std, np.atleast_1d(self._y_train_mean)
+
     def _check_parameters(self) -> None:
         self._validate_params()
         self._prior_kernel()
@@ -320,7 +348,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self._y_train_mean = targets.mean(axis=0)
         spread = np.asarray(targets.std(axis=0))
         constant = spread <= 10 * np.finfo(np.float64).eps * np.abs(targets).max(axis=0)
-        self._y_train_std = np.where(constant, 1.0, spread)
+        self._y_train_std = np.where(constant, 1.0, spread)[()]
 
     def _predict_prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
         if self._takes_vectors():
@@ -340,69 +368,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
             deviation = np.sqrt(evaluator.diagonal())
             return mean, np.repeat(deviation[:, None], count, -1) if count > 1 else deviation
         return mean
-
-
-def GP(X: Any, y: Any, kernel: Any = None, *, starts: int = 3, random_state: Any = 0) -> Any:
-    """Fit a Gaussian process with defaults that suit most data.
-
-    Targets are scaled, the noise is learnt, the widths start at the spreads of the columns (one for
-    each of up to 20 columns), and the ascent starts several times.
-
-    Parameters
-    ----------
-    X, y
-        The data.
-    kernel : Kernel, optional
-        Needed where ``X`` is not a matrix of numbers; add ``White()`` to learn the noise.
-    starts : int
-        How often the evidence is climbed.
-
-    Returns
-    -------
-    GaussianProcessRegressor
-        Fitted.
-    """
-    if kernel is None:
-        kernel = _kernel_for(X)
-    elif not any(name.rpartition("__")[2] == "noise" for name in kernel.free_parameters()):
-        kernel = kernel + White(0.1)
-    best: GaussianProcessRegressor | None = None
-    random = check_random_state(random_state)
-    for start in range(max(1, starts)):
-        begun = kernel
-        if start:
-            values = kernel.free_parameters()
-            begun = kernel.with_parameters(
-                {name: value * np.exp(random.normal()) for name, value in values.items()}
-            )
-        with warnings.catch_warnings():
-            # What is flat is told by flat_parameters.
-            warnings.simplefilter("ignore")
-            model = GaussianProcessRegressor(begun, normalize_y=True, alpha=1e-8).fit(X, y)
-        value = model.log_marginal_likelihood_value_
-        if best is None or value > best.log_marginal_likelihood_value_:
-            best = model
-    return best
-
-
-_MOST_WIDTHS = 20
-
-
-def _kernel_for(X: Any) -> Kernel:
-    try:
-        rows = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.empty(0)
-    if rows.ndim != 2 or not rows.size:
-        raise InvalidInput(
-            "GP: X is not a matrix of numbers. Say how to compare the objects: GP(X, y, kernel)."
-        )
-    spreads = rows.std(axis=0)
-    spreads = np.where(spreads > 0, spreads, 1.0) * np.sqrt(rows.shape[1])
-    widths: Any = [float(s) for s in spreads]
-    if len(widths) > _MOST_WIDTHS or len(widths) == 1:
-        widths = float(np.median(spreads))
-    return 1.0 * RBF(length_scale=widths) + White(0.1)
 
 
 def _half_solved(L: Array, B: Array) -> Array:

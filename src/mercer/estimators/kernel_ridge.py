@@ -11,13 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
     _num_samples,
     check_consistent_length,
     check_is_fitted,
@@ -25,8 +22,15 @@ from sklearn.utils.validation import (
 
 from mercer._typing import Array
 from mercer.estimators.choice import caller_level, check_definite, check_name, kernel_named
-from mercer.estimators.machine import KernelMachine, _check_rows
+from mercer.estimators.machine import _check_rows
 from mercer.estimators.ridge_choice import choose, is_open
+from mercer.estimators.ridge_shared import (
+    SharedRidge,
+    check_alphas,
+    read_targets,
+    read_weights,
+    spread_alphas,
+)
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.operator import FeatureGram, Gram, GramMatrix
 from mercer.kernels import registry
@@ -50,10 +54,10 @@ ADVICE = {
 }
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
+class KernelRidge(SharedRidge):
     """Kernel ridge regression with any kernel on any data.
 
-    min ½ Σ wᵢ(yᵢ − f(xᵢ))² + ½λ‖f‖², solved by (K + λW⁻¹)c = y, f = Σ cᵢ k(xᵢ, ·)
+    min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖², solved by (K + λW⁻¹)c + b = y, f = Σ cᵢ k(xᵢ, ·)
 
     A drop-in for ``sklearn.kernel_ridge.KernelRidge``; λ is its ``alpha``.
 
@@ -66,6 +70,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         A kernel, the name of one, ``"precomputed"``, or a function of two rows.
     gamma, degree, coef0, kernel_params
         As in scikit-learn: parameters of kernels given by name, and of functions.
+    fit_intercept : bool
+        Whether there is a constant b, which costs nothing; else b = 0, as in scikit-learn.
     solver : {"auto", "cholesky", "mixed", "cg", "eigen"}
         ``"mixed"`` refines a float32 factor in float64, ``"cg"`` never forms K and uses a randomly
         pivoted Cholesky factor of low rank as preconditioner.
@@ -80,6 +86,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     ----------
     dual_coef_ : array of shape (n,) or (n, targets)
         The coefficients c.
+    intercept_ : float or array of shape (targets,)
+        The constant b.
     X_fit_ : data
         The training objects.
     alpha_ : float or array
@@ -101,6 +109,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
+        "fit_intercept": ["boolean"],
         "solver": [StrOptions(set(ridge.METHODS))],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -117,6 +126,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = False,
         solver: str = "auto",
         tol: float = 1e-13,
         max_iter: int = 1000,
@@ -128,6 +138,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -152,19 +163,20 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         used = np.flatnonzero(weights > 0)
         self.kernel_, points = self._bind(X)
         inside = points if len(used) == len(weights) else points.take(used)
-        alphas = self._alphas(Y.shape[1])
+        alphas = spread_alphas(self.alpha, Y.shape[1])
         if is_open(self):
             choice = choose(self, X, inside, Y[used], weights[used], alphas)
             self.kernel_, self.path_, alphas = choice.kernel, choice.path, choice.alphas
         check_definite(self.kernel_, Definite.POSITIVE, False, type(self).__name__)
         c = np.zeros_like(Y)
-        c[used], self.certificate_ = self._solve(inside, Y[used], weights[used], alphas)
+        c[used], b, self.certificate_ = self._solve(inside, Y[used], weights[used], alphas)
         if not np.isfinite(c).all():
             raise InvalidInput(
                 "KernelRidge: the coefficients are not finite numbers. Scale the data and targets."
             )
         self.alpha_ = float(alphas[0]) if (alphas == alphas[0]).all() else alphas
         self.dual_coef_ = c.reshape(targets.shape)
+        self.intercept_ = float(b[0]) if targets.ndim == 1 else b
         self.n_iter_ = self.certificate_.iterations
         self.X_fit_ = X
         self._fit_points = points
@@ -179,6 +191,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         columns = self.dual_coef_.reshape(len(self.dual_coef_), -1)
         everything = np.arange(len(columns))
         values = self._expand(X, everything, self._fit_points, columns)
+        values += self.intercept_
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     # ---- all λ from one factorisation ----------------------------------------------------------
@@ -200,15 +213,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             raise InvalidInput("KernelRidge.path: rows without weight have to be left away.")
         kernel, points = twin._bind(X)
         spectrum = Spectrum(RidgeSystem(twin._gram(kernel, points), weights).dense())
-        grid = usual_alphas(spectrum) if alphas is None else _check_alphas(alphas)
-        found = ridge_path(spectrum, targets.reshape(len(targets), -1), grid, weights)
+        grid = usual_alphas(spectrum) if alphas is None else check_alphas(alphas)
+        Y = targets.reshape(len(targets), -1)
+        found = ridge_path(spectrum, Y, grid, weights, self.fit_intercept)
         return found if targets.ndim == 2 else found.of_one()
 
     def leave_one_out(self) -> Array:
         """Return for each training row the residual of the machine that never saw it.
 
-        y minus the prediction, in closed form: cᵢ/((K + λW⁻¹)⁻¹)ᵢᵢ. NaN for rows without weight,
-        which no machine saw.
+        y minus the prediction, in closed form: cᵢ/((K + λW⁻¹)⁻¹)ᵢᵢ where b = 0. NaN for rows
+        without weight, which no machine saw.
         """
         check_is_fitted(self)
         used = np.flatnonzero(self._fit_weights > 0)
@@ -221,8 +235,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             mine = np.flatnonzero(alphas == alpha)
             if alpha <= 0:
                 raise InvalidParameter("KernelRidge: leave_one_out needs alpha > 0.")
-            factor = Cholesky(RidgeSystem(gram, weights).dense(), float(alpha))
-            diagonal = weights * factor.inverse_diagonal()
+            system = RidgeSystem(gram, weights)
+            factor = Cholesky(system.dense(), float(alpha))
+            ones = factor.solve(system.scale) if self.fit_intercept else np.zeros(len(weights))
+            total = float(ones @ system.scale) or 1.0
+            diagonal = weights * (factor.inverse_diagonal() - ones**2 / total)
             residuals[np.ix_(used, mine)] = c[np.ix_(used, mine)] / diagonal[:, None]
         return residuals.reshape(self.dual_coef_.shape)
 
@@ -237,8 +254,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self._validate_params()
         if isinstance(self.kernel, str):
             check_name(self.kernel)
-        if not isinstance(self.alpha, str):
-            _check_alphas(self.alpha)
+        given = np.ones(1) if isinstance(self.alpha, str) else check_alphas(self.alpha)
+        if self.fit_intercept and not given.all():
+            raise InvalidParameter("KernelRidge: fit_intercept needs alpha > 0.")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
         if y is None:
@@ -248,21 +266,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         X = self._read_training(X, None)
         # Sparse and dense data may meet: their products exist.
         self._sparse = True
-        targets = np.asarray(_check_y(y, multi_output=True, y_numeric=True), dtype=np.float64)
+        targets = read_targets(y)
         check_consistent_length(X, targets)
         _check_rows(X, type(self).__name__)
-        n = _num_samples(X)
-        if sample_weight is None or isinstance(sample_weight, Real):
-            weights = np.full(n, 1.0 if sample_weight is None else float(sample_weight))
-        else:
-            weights = np.asarray(
-                _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
-            )
-        if (weights < 0).any() or not (weights > 0).any():
-            raise InvalidInput(
-                f"KernelRidge: sample_weight has to be ≥ 0 and not 0 everywhere; row "
-                f"{int(weights.argmin())} has {weights.min():g}."
-            )
+        weights = read_weights(sample_weight, _num_samples(X))
         return X, targets, weights
 
     def _encode(self, X: Any) -> tuple[Kernel, Points]:
@@ -289,21 +296,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 return FeatureGram(phi)
         return Gram(kernel, points, dtype=np.float64)
 
-    def _alphas(self, targets: int) -> Array:
-        """Return λ for each target, NaN where it is to be chosen."""
-        if isinstance(self.alpha, str):
-            return np.full(targets, np.nan)
-        alphas = _check_alphas(self.alpha)
-        if len(alphas) not in (1, targets):
-            raise InvalidParameter(
-                f"KernelRidge: alpha has {len(alphas)} values for {targets} targets; one for all "
-                "or one for each is needed."
-            )
-        return np.array(np.broadcast_to(alphas, targets))
-
     def _solve(
         self, points: Points, Y: Array, weights: Array, alphas: Array
-    ) -> tuple[Array, Certificate]:
+    ) -> tuple[Array, Array, Certificate]:
         gram = self._gram(self.kernel_, points)
         system = RidgeSystem(gram, weights)
         features = None
@@ -317,7 +312,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             method = "eigen"
         spectrum = Spectrum(system.dense()) if method == "eigen" else None
         ends = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        C, parts = np.empty_like(Y), []
+        C, intercepts, parts = np.empty_like(Y), np.zeros(Y.shape[1]), []
         for alpha in different:
             mine = np.flatnonzero(alphas == alpha)
             answer = ridge.solve(
@@ -325,6 +320,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 Y[:, mine],
                 float(alpha),
                 method,
+                intercept=self.fit_intercept,
                 cheap=self._takes_vectors() and self._mode == "kernel",
                 features=features,
                 spectrum=spectrum,
@@ -332,11 +328,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                 max_iter=self.max_iter,
                 ends=ends,
             )
-            C[:, mine] = answer.c
+            C[:, mine], intercepts[mine] = answer.c, answer.intercepts
             self._warn(answer.status)
             self.solver_ = answer.method
             for j, target in enumerate(mine):
-                problem = RidgeProblem(Y[:, target], float(alpha), weights)
+                bias = answer.intercepts[j] if self.fit_intercept else None
+                problem = RidgeProblem(Y[:, target], float(alpha), weights, bias)
                 parts.append(
                     problem.certify(
                         answer.c[:, j],
@@ -348,7 +345,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
                         status=answer.status,
                     )
                 )
-        return C, Certificate.total(parts)
+        return C, intercepts, Certificate.total(parts)
 
     def _warn(self, status: str) -> None:
         if status != "optimal":
@@ -365,12 +362,3 @@ def ridge_kernel(name: str, gamma: Any, degree: float, coef0: float, columns: in
         made: Any = registry.find(name).kernel
         return made()  # type: ignore[no-any-return]
     return kernel_named(name, gamma, degree, coef0, columns)
-
-
-def _check_alphas(given: Any) -> Array:
-    alphas = np.atleast_1d(np.asarray(given, dtype=np.float64))
-    if alphas.ndim != 1 or not alphas.size or not np.isfinite(alphas).all() or alphas.min() < 0:
-        raise InvalidParameter(
-            f"KernelRidge: alpha={given!r} has to be a number ≥ 0, or a list of them."
-        )
-    return alphas

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,16 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import VectorEncoder, as_narwhals, is_frame
 from mercer.kernels.points import Points
 from mercer.kernels.wrappers import Precomputed
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """What a fit on a shared matrix has found: Σ aᵢ k(xᵢ, x) + b, one column for each function."""
+
+    coefficients: Array
+    intercepts: Array
+    status: str
+    seconds: float
 
 
 class KernelMachine(BaseEstimator):

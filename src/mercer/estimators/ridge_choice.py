@@ -49,7 +49,7 @@ def choose(
     def judged(kernel: Kernel) -> Choice:
         spectrum = Spectrum(RidgeSystem(gram.with_kernel(kernel), weights).dense())
         grid = usual_alphas(spectrum) if np.isnan(alphas).any() else np.unique(alphas)
-        path = ridge_path(spectrum, Y, grid, weights)
+        path = ridge_path(spectrum, Y, grid, weights, machine.fit_intercept)
         at = path.errors.argmin(axis=0)
         if not np.isnan(alphas).any():
             at = np.searchsorted(grid, alphas)

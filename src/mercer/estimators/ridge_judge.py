@@ -45,12 +45,17 @@ def judge_ridge(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     C, Y = c.reshape(n, -1), Y.reshape(n, -1)
     F = K @ C
     alphas = np.broadcast_to(getattr(model, "alpha_", model.alpha), C.shape[1])
+    biases: Any = np.full(C.shape[1], None)
+    if getattr(model, "fit_intercept", False):
+        biases = np.broadcast_to(model.intercept_, C.shape[1])
 
     def multiply(u: Array) -> Array:
         return K @ u
 
     parts = [
-        RidgeProblem(Y[:, j], float(alphas[j]), weights).certify(C[:, j], F[:, j], multiply)
+        RidgeProblem(Y[:, j], float(alphas[j]), weights, biases[j]).certify(
+            C[:, j], F[:, j], multiply
+        )
         for j in range(C.shape[1])
     ]
     # No solver was asked, so there is no status to report.

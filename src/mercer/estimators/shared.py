@@ -24,7 +24,7 @@ from mercer.kernels.evaluation import Evaluator, Pairs, Values
 from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 from mercer.kernels.wrappers import Precomputed
-from mercer.solvers.paths import Workshop, solve_path
+from mercer.solvers.paths import Workshop
 
 _LARGEST_VALUE = 1e30
 _STRIP = 32
@@ -81,7 +81,8 @@ class SharedFits:
     Parameters
     ----------
     machines : sequence of kernel machines
-        The cells of a grid; each says how it poses its problems (``_pose``, ``_compose``).
+        The cells of a grid; each says how it poses its problems (``_pose``), and solves many such
+        (``_solve_together``).
     folds : sequence of Fold
     tell : function
         Called with each ``Fitted``, in any order and from any thread.
@@ -222,37 +223,34 @@ class SharedFits:
             self._fit(K, k, fold, group)
 
     def _fit(self, K: Array, k: int, fold: Fold, group: list[Any]) -> None:
-        answers: list[list[Any]] = []
-        for j, (rows, _) in enumerate(group[0][2]):
-            path = [problems[j][1] for _, _, problems in group]
-            tol = group[0][1].tol
-            answers.append(solve_path(K, fold.train[rows], path, tol, self.workshop, self.ends()))
-        done = group[: min(map(len, answers))]
-        if not done:
+        first = group[0][1]
+        posed = [(machine, problems) for _, machine, problems in group]
+        # What the time did not suffice for is missing at the end.
+        answers = first._solve_together(K, fold.train, posed, self.workshop, self.ends())
+        found = []
+        for (cell, machine, _), functions in zip(group, answers, strict=False):
+            if functions is None:
+                self.failed.append((cell, k))
+            else:
+                found.append((cell, machine, functions))
+        if not found:
             return
-        count = len(fold.train)
-        functions = [
-            machine._compose(problems, [path[at] for path in answers], count)
-            for at, (_, machine, problems) in enumerate(done)
-        ]
-        columns = np.hstack([columns for columns, _ in functions])
+        columns = np.hstack([functions.coefficients for _, _, functions in found])
         on_test = _values(K, fold.test, fold.train, columns)
         on_train = _values(K, fold.train, fold.train, columns) if self.train_too else None
         at = 0
-        for number, (cell, machine, _) in enumerate(done):
-            intercept = functions[number][1]
-            mine = slice(at, at + len(intercept))
+        for cell, machine, functions in found:
+            intercepts = functions.intercepts
+            mine = slice(at, at + len(intercepts))
             at = mine.stop
-            parts = [path[number] for path in answers]
-            bad = [part.status for part in parts if part.status != "optimal"]
             self.tell(
                 Fitted(
                     cell,
                     k,
-                    machine._telling(on_test[:, mine] + intercept),
-                    None if on_train is None else machine._telling(on_train[:, mine] + intercept),
-                    bad[0] if bad else "optimal",
-                    sum(part.seconds for part in parts),
+                    machine._telling(on_test[:, mine] + intercepts),
+                    None if on_train is None else machine._telling(on_train[:, mine] + intercepts),
+                    functions.status,
+                    functions.seconds,
                 )
             )
 

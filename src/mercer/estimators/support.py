@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_name
-from mercer.estimators.machine import KernelMachine, take_objects
+from mercer.estimators.machine import Functions, KernelMachine, take_objects
 from mercer.estimators.progress import CallbackSupportMixin, Monitor
 from mercer.exceptions import InvalidParameter, NumericalOverflow
 from mercer.kernels.definite import Definite
@@ -27,6 +27,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
 from mercer.solvers.family import solve_all
 from mercer.solvers.multiclass import MulticlassSolution
+from mercer.solvers.paths import Workshop, solve_path
 from mercer.solvers.smo import Settings
 from mercer.solvers.solution import Solution
 
@@ -87,6 +88,27 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     ) -> tuple[Array, Array]:
         """Turn the answers to the problems into coefficients (rows × functions) and biases."""
         raise NotImplementedError
+
+    def _solve_together(
+        self, K: Array, train: IntArray, posed: Sequence[Any], workshop: Workshop, ends: float
+    ) -> list[Functions | None]:
+        """Solve the problems of machines of one kind, along a path; K is shared with others.
+
+        ``posed`` has pairs of a machine and its problems. The answers end where the time does.
+        """
+        answers: list[list[Any]] = []
+        for j, (rows, _) in enumerate(posed[0][1]):
+            path = [problems[j][1] for _, problems in posed]
+            answers.append(solve_path(K, train[rows], path, self.tol, workshop, ends))
+        found: list[Functions | None] = []
+        for at in range(min(map(len, answers))):
+            machine, problems = posed[at]
+            parts = [path[at] for path in answers]
+            columns, intercepts = machine._compose(problems, parts, len(train))
+            bad = [part.status for part in parts if part.status != "optimal"]
+            seconds = sum(part.seconds for part in parts)
+            found.append(Functions(columns, intercepts, bad[0] if bad else "optimal", seconds))
+        return found
 
     def _settings(self, tol: float | None = None) -> Settings:
         return Settings(

@@ -44,6 +44,7 @@ PATH = Stored(
         "residuals": Numbers("grid", "n", "targets", any_order=True),
         "errors": Numbers("grid", "targets", any_order=True),
         "freedoms": Numbers("grid"),
+        "intercepts": Numbers("grid", "targets", any_order=True),
     },
 )
 
@@ -57,6 +58,7 @@ RIDGE: dict[str, Kind] = {
     "_fit_points": A(Points, size="rows"),
     "_fit_weights": Numbers("rows", low=0),
     "dual_coef_": _BY_ROW,
+    "intercept_": OneOf(Number(), Numbers("targets")),
     "alpha_": OneOf(Number(low=0), Numbers("targets", low=0)),
     "certificate_": A(Certificate),
     "solver_": TEXT,
@@ -84,6 +86,7 @@ PROCESS: dict[str, Kind] = {
     "_bounds": Numbers("free", 2, finite=False),
     "log_marginal_likelihood_value_": Number(finite=False),
     "jitter_": Number(low=0),
+    "certificate_": A(Certificate),
     **dict.fromkeys(("_y_train_mean", "_y_train_std"), _TARGETS),
 }
 
@@ -104,6 +107,8 @@ def check_ridge(model: Any) -> None:
     count = 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
     if np.size(model.alpha_) not in (1, count):
         raise Mismatch("it has not one alpha for each target")
+    if np.size(model.intercept_) != count:
+        raise Mismatch("it has not one intercept for each target")
     if not model.shape_fit_ or model.shape_fit_[0] != len(model.dual_coef_):
         raise Mismatch("it has not one coefficient for each training row")
     if model._mode == "matrix" and not (

@@ -49,6 +49,8 @@ class _Node(Kernel):
     """A kernel made of other kernels, its ``children``."""
 
     children: tuple[str, ...] = ()
+    chain_is_product = False
+    """Whether ``chain`` multiplies by finite numbers that do not depend on the parameter."""
 
     def check_parameters(self) -> None:
         for name in self.children:
@@ -100,6 +102,20 @@ class _Node(Kernel):
         child, _, rest = name.partition("__")
         return self.chain(values, child, getattr(self, child).gradient(values, rest))
 
+    def contraction(self, values: Values, weights: Array, names: Sequence[str]) -> dict[str, float]:
+        if not self.chain_is_product:
+            return super().contraction(values, weights, names)
+        own = [name for name in names if name.partition("__")[0] not in self.children]
+        sums = super().contraction(values, weights, own)
+        for child in self.children:
+            inner = [n.removeprefix(f"{child}__") for n in names if n.startswith(f"{child}__")]
+            if inner:
+                # Σ w · (∂k · factor) = Σ (w · factor) · ∂k: what is passed on serves all of them.
+                passed = self.chain(values, child, weights)
+                found = getattr(self, child).contraction(values, passed, inner)
+                sums |= {f"{child}__{name}": value for name, value in found.items()}
+        return sums
+
     def chain(self, values: Values, child: str, inner: Array) -> Array:
         """Return the derivative of this kernel, given that of one of its children."""
         raise NotImplementedError
@@ -122,6 +138,7 @@ class Sum(_Node):
     """
 
     children = ("left", "right")
+    chain_is_product = True
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left, self.right = left, right
@@ -154,6 +171,7 @@ class Product(_Node):
     """
 
     children = ("left", "right")
+    chain_is_product = True
 
     def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left, self.right = left, right
@@ -189,6 +207,8 @@ class Scaled(_Wrapper):
 
     c · k(x, z), c ≥ 0
     """
+
+    chain_is_product = True
 
     def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
         self.kernel, self.factor = kernel, factor
@@ -291,6 +311,8 @@ class Exp(_Wrapper):
 
     exp(k(x, z))
     """
+
+    chain_is_product = True
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel

@@ -95,6 +95,20 @@ class Radial(Bandwidth):
             slope *= part * part.dtype.type(self.scales[column] ** -self.power)
         return self.width_gradient(name.partition("[")[0], slope)
 
+    def contraction(self, values: Values, weights: Array, names: Sequence[str]) -> dict[str, float]:
+        if self.scales is None or len(names) < 2:
+            return super().contraction(values, weights, names)
+        other = [name for name in names if not name.startswith("length_scale[")]
+        sums = super().contraction(values, weights, other)
+        slope = self.derivative(self._scaled(values))
+        slope *= weights
+        for name in names:
+            if name not in sums:
+                column = int(name[len("length_scale[") : -1])
+                part = float(np.vdot(slope, values[self.statistic.along(column)]))
+                sums[name] = -self.power * part * self.scales[column] ** -self.power
+        return sums
+
     def _scaled(self, values: Values) -> Array:
         s = values.fresh(self.statistic)
         rate = self.rate

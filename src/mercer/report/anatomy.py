@@ -52,6 +52,11 @@ class Anatomy:
         """Whether the machine only tells its own from outliers."""
         return self.classes is None and hasattr(self.machine, "offset_")
 
+    @property
+    def costs(self) -> list[str]:
+        """What the machine calls that which keeps its function small, where it is not C."""
+        return list(getattr(self.machine, "_costs", ()))
+
     def parameter(self, name: str) -> Any:
         """Return the value of a parameter, the one that was found where it was left open."""
         return getattr(self.machine, f"{name}_", getattr(self.machine, name, None))
@@ -115,9 +120,16 @@ class Anatomy:
 
     # ---- the expansion -------------------------------------------------------------------------
 
+    @property
+    def uses_all(self) -> bool:
+        """Whether the machine uses every row by its nature, and does not pick support vectors."""
+        return hasattr(self.machine, "_expansion")
+
     @cached_property
     def support(self) -> IntArray:
         """The training rows of the support vectors; empty where there is no expansion."""
+        if self.uses_all:
+            return np.flatnonzero(self.machine._expansion()[0].any(axis=1))
         if hasattr(self.machine, "support_"):
             return np.asarray(self.machine.support_, dtype=np.intp)
         return np.flatnonzero(self._columns_of_all.any(axis=1))
@@ -125,6 +137,8 @@ class Anatomy:
     @cached_property
     def coefficients(self) -> Array:
         """aᵢⱼ, one row for each support vector, one column for each function."""
+        if self.uses_all:
+            return np.asarray(self.machine._expansion()[0][self.support])
         if hasattr(self.machine, "support_"):
             return np.asarray(self.machine._coefficients(), dtype=float)
         return self._columns_of_all[self.support]
@@ -148,7 +162,8 @@ class Anatomy:
     @property
     def biases(self) -> Array:
         """b_j of each function."""
-        values = np.atleast_1d(np.asarray(self.machine.intercept_, dtype=float))
+        own = self.machine._expansion()[1] if self.uses_all else self.machine.intercept_
+        values = np.atleast_1d(np.asarray(own, dtype=float))
         return np.broadcast_to(values, (self.coefficients.shape[1],))
 
     @property

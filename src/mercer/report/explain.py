@@ -29,8 +29,8 @@ NORM_ROWS = 5000
 
 
 def support(anatomy: Anatomy, codes: IntArray | None, names: list[str]) -> Support | None:
-    """Count what kind of points the support vectors are; None where there is no expansion."""
-    if not len(anatomy.support):
+    """Count what kind of points the support vectors are; None where there are none to tell."""
+    if anatomy.uses_all or not len(anatomy.support):
         return None
     used = np.zeros(anatomy.rows, dtype=bool)
     used[anatomy.support] = True

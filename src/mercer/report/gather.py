@@ -248,12 +248,13 @@ def _facts(
         facts.insert(1, Fact("Target", text.clean(target)))
     if anatomy.kernel is not None:
         facts.append(Fact("Kernel", text.formula(anatomy.kernel)))
-    for parameter in ("C", "nu", "epsilon"):
+    for parameter in ("C", "nu", "epsilon", *anatomy.costs):
         value = anatomy.parameter(parameter)
         if isinstance(value, int | float | np.number):
             facts.append(
                 Fact(
-                    {"nu": "ν", "epsilon": "ε"}.get(parameter, parameter), text.number(float(value))
+                    {"nu": "ν", "epsilon": "ε", "alpha": "λ"}.get(parameter, parameter),
+                    text.number(float(value)),
                 )
             )
     if seconds is not None:

@@ -80,7 +80,7 @@ def kernel_map(
         x=everything[:, 0],
         y=everything[:, 1],
         group=np.concatenate([groups[rows], test_groups]).astype(np.intp),
-        support=np.concatenate([np.isin(rows, anatomy.support), np.zeros(len(projected), bool)]),
+        support=np.concatenate([_picked(anatomy, rows), np.zeros(len(projected), bool)]),
         point=np.concatenate([np.full(len(rows), -1), np.arange(len(projected))]).astype(np.intp),
         rows=names_of(rows) + test_names,
         groups=names,
@@ -88,3 +88,8 @@ def kernel_map(
         explained=np.where(real, values, 0.0) / total if total > 0 else np.zeros(2),
         total=anatomy.rows,
     )
+
+
+def _picked(anatomy: Anatomy, rows: IntArray) -> Any:
+    """Return which rows are support vectors, of a machine that has such."""
+    return np.isin(rows, anatomy.support) & (not anatomy.uses_all)

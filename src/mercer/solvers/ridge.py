@@ -29,10 +29,11 @@ _MOST_RANK = 1000
 
 @dataclass(frozen=True, eq=False)
 class RidgeAnswer:
-    """The coefficients c, f = Kc in float64, and how they were found."""
+    """The coefficients c, f = Kc in float64, the constants b, and how they were found."""
 
     c: Array
     f: Array
+    intercepts: Array
     method: str
     status: str
     iterations: int
@@ -84,6 +85,7 @@ def solve(
     alpha: float,
     method: str = "auto",
     *,
+    intercept: bool = False,
     cheap: bool = True,
     features: Array | None = None,
     spectrum: Spectrum | None = None,
@@ -97,6 +99,8 @@ def solve(
     Parameters
     ----------
     method : {"auto", "cholesky", "mixed", "cg", "eigen"}
+    intercept : bool
+        Solve for a constant b too: (K + λW⁻¹)c + b = y, Σc = 0.
     cheap : bool
         Whether values of K can be computed again and again.
     features : array, optional
@@ -108,13 +112,20 @@ def solve(
     if method == "auto":
         method = choose(len(system), alpha, cheap, features is not None)
     B = system.scale[:, None] * Y
+    if intercept:
+        B = np.hstack([B, system.scale[:, None]])
     run = {"cholesky": _dense, "mixed": _mixed, "cg": _iterate, "eigen": _spectral}[method]
     options = {"features": features, "spectrum": spectrum, "tol": tol, "max_iter": max_iter}
     c, f, method, status, steps = run(system, B, alpha, **options, ends=ends, seed=seed)
     seconds = time.perf_counter() - began
     evaluations = system.evaluations - before
     c, f = system.scale[:, None] * c, f / system.scale[:, None]
-    return RidgeAnswer(c, f, method, status, steps, seconds, evaluations)
+    b = np.zeros(Y.shape[1])
+    if intercept:
+        # What a constant of 1 would be answered with, as often as makes the sum of c zero.
+        b = c[:, :-1].sum(axis=0) / c[:, -1].sum()
+        c, f = c[:, :-1] - b * c[:, -1:], f[:, :-1] - b * f[:, -1:]
+    return RidgeAnswer(c, f, b, method, status, steps, seconds, evaluations)
 
 
 def choose(n: int, alpha: float, cheap: bool, has_features: bool) -> str:

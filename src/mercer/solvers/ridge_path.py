@@ -82,6 +82,8 @@ class RidgePath:
         The (weighted) mean squares of the residuals.
     freedoms : array of shape (grid,)
         The effective degrees of freedom.
+    intercepts : array of shape (grid,) or (grid, targets)
+        The constants b.
     """
 
     alphas: Array
@@ -89,23 +91,38 @@ class RidgePath:
     residuals: Array
     errors: Array
     freedoms: Array
+    intercepts: Array
 
     def of_one(self) -> RidgePath:
         """Return the path without the axis of targets, of which there is one."""
         drop = {name: getattr(self, name)[..., 0] for name in ("coefficients", "residuals")}
-        return replace(self, **drop, errors=self.errors[:, 0])
+        flat = {name: getattr(self, name)[:, 0] for name in ("errors", "intercepts")}
+        return replace(self, **drop, **flat)
 
 
-def ridge_path(spectrum: Spectrum, Y: Array, alphas: Array, weights: Array) -> RidgePath:
+def ridge_path(
+    spectrum: Spectrum, Y: Array, alphas: Array, weights: Array, intercept: bool = False
+) -> RidgePath:
     """Return coefficients and leave-one-out residuals for every λ.
 
-    ``spectrum`` is that of √W K √W. A row left out has the residual cᵢ/((K + λW⁻¹)⁻¹)ᵢᵢ.
+    ``spectrum`` is that of √W K √W. A row left out has the residual cᵢ/Hᵢᵢ with
+    H = (K + λW⁻¹)⁻¹, from which a constant takes H11ᵀH/1ᵀH1.
     """
     scale = np.sqrt(weights)[:, None]
     inner = spectrum.path(scale * Y, alphas)
-    residuals = inner / spectrum.inverse_diagonals(alphas)[:, :, None] / scale
+    diagonals, freedoms = spectrum.inverse_diagonals(alphas), spectrum.freedoms(alphas)
+    intercepts = np.zeros((len(alphas), Y.shape[1]))
+    if intercept:
+        ones = spectrum.path(scale, alphas)
+        totals = np.einsum("aik,ik->a", ones, scale)
+        intercepts = np.einsum("aij,ik->aj", inner, scale) / totals[:, None]
+        inner = inner - ones * intercepts[:, None, :]
+        squares = ones[:, :, 0] ** 2 / totals[:, None]
+        diagonals = diagonals - squares
+        freedoms = freedoms + alphas * squares.sum(axis=1)
+    residuals = inner / diagonals[:, :, None] / scale
     errors = np.einsum("i,aij->aj", weights / weights.sum(), residuals**2)
-    return RidgePath(alphas, scale * inner, residuals, errors, spectrum.freedoms(alphas))
+    return RidgePath(alphas, scale * inner, residuals, errors, freedoms, intercepts)
 
 
 def usual_alphas(spectrum: Spectrum, count: int = 57) -> Array:

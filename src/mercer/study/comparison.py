@@ -157,6 +157,7 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
     rows = [machines.find(name, task) for name in names]
     if not rows:
         rows = [row for row in machines.MACHINES if row.task == task]
+        rows = [row for row in rows if len(table) <= row.most_rows]
         plain = all(c.kind == "number" for c in table.columns if c.used)
         rows = [row for row in rows if row.takes_kernel or (plain and not kernels)]
     for i, row in enumerate(rows):

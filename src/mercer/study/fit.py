@@ -115,7 +115,7 @@ class Study:
             The column to predict.
         kernel : str or Kernel, optional
             For example ``"rbf(age, bmi) + delta(sex)"``; one for the columns is proposed otherwise.
-        machine : {"svc", "nusvc", "svr", "nusvr", "linear"}, optional
+        machine : {"svc", "nusvc", "svr", "nusvr", "kernelridge", "gp", "linear"}, optional
         task : {"classes", "number"}, optional
             What the target is, where you know better.
         test_share : float

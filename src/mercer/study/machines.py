@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mercer.estimators.auto import SHARES, Axes
+from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.kernel_logistic import KernelLogisticRegression
+from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.svc import SVC, NuSVC
@@ -17,6 +20,7 @@ from mercer.exceptions import InvalidParameter
 from mercer.io.tables import Table
 from mercer.kernels.auto import Proposal
 from mercer.kernels.base import Kernel
+from mercer.kernels.constant import White
 
 MANY_ROWS = 20_000
 _COSTS = tuple(10.0**e for e in range(-3, 6))
@@ -44,6 +48,12 @@ class Machine:
         given spread.
     automatic : bool
         Whether the automatic grid of the estimator is right for targets of usual size.
+    prior : function
+        What the machine makes of the kernel.
+    learns : bool
+        Whether it learns the widths of its kernel by itself, so that nothing is left to search.
+    most_rows : int
+        Rows beyond which it takes too long.
     """
 
     name: str
@@ -54,18 +64,23 @@ class Machine:
     settings: Callable[[float], Settings] = lambda spread: {}
     grid: Callable[[float], Settings] = lambda spread: {"C": [c * spread for c in _COSTS]}
     automatic: bool = True
+    prior: Callable[[Any], Any] = lambda kernel: kernel
+    learns: bool = False
+    most_rows: float = math.inf
 
     def make(self, kernel: Kernel | None, spread: float, seed: int) -> Any:
         """Return the machine, not fitted."""
         given = dict(self.settings(spread))
         if self.takes_kernel:
-            given["kernel"] = kernel
+            given["kernel"] = self.prior(kernel)
         machine = self.estimator(**given)
         known = machine.get_params(deep=False)
         return machine.set_params(random_state=seed) if "random_state" in known else machine
 
     def search(self, machine: Any, X: Any, spread: float) -> Any:
         """Return the grid to search: automatic, or with the widths that the kernel leaves open."""
+        if self.learns:
+            return {}
         kernel = machine.get_params(deep=False).get("kernel")
         open_widths = set() if kernel is None else set(Proposal.of(kernel, ()).tunable)
         axes = Axes.of(machine, X).values
@@ -100,6 +115,15 @@ MACHINES = (
         "linear", "linear support vector regression", LinearSVR, "number", takes_kernel=False,
         settings=_tube,
     ),
+    Machine(
+        "kernelridge", "kernel ridge regression", KernelRidge, "number",
+        settings=lambda s: {"fit_intercept": True}, grid=lambda s: dict(KernelRidge._costs),
+    ),
+    Machine(
+        "gp", "Gaussian process", GaussianProcessRegressor, "number",
+        settings=lambda s: {"normalize_y": True, "alpha": 1e-8}, grid=lambda s: {},
+        prior=lambda kernel: 1.0 * kernel + White(0.1), learns=True, most_rows=2_500,
+    ),
 )  # fmt: skip
 """The first row of a task is its usual machine."""
 
@@ -131,6 +155,11 @@ def choose(table: Table, name: str | None, kernel: Any) -> tuple[Machine, str]:
         machine = find(name, task)
         if not machine.takes_kernel:
             _check_numbers(machine, table, kernel)
+        if len(table) > machine.most_rows:
+            raise InvalidParameter(
+                f"The machine {name!r} takes too long for the {len(table):,} rows of "
+                f"{table.source}: {machine.most_rows:,} are the most. Choose another machine."
+            )
         return machine, f"{machine.title}, as asked for"
     if len(table) > MANY_ROWS and kernel is None and not _other_columns(table):
         plain = next(row for row in MACHINES if row.task == task and not row.takes_kernel)
