@@ -217,7 +217,7 @@ def _kind(model: Any) -> str:
     raise InvalidType(
         f"certify: {type(model).__name__} is not a machine that can be judged yet. It takes SVC, "
         "NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and LogisticRegression, mercer's or "
-        "scikit-learn's, and KernelLogisticRegression."
+        "scikit-learn's, KernelLogisticRegression and GaussianProcessRegressor."
     )
 
 
