@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -12,9 +13,14 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
-from mercer.io.table_source import RawTable, Source, arrow, decode, find_source
+from mercer.io.table_source import RawTable, Source, arrow, decode, find_source, is_text
 
 _MISSING = ("?", "", "nan", "na")
+_UCR_NOTE = (
+    "Series of the UCR archive: each line is a label and the values of a series. To have a column "
+    "for each value instead, name the file .csv."
+)
+_SAMPLE_LINES, _FEWEST_VALUES = 50, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +43,7 @@ def read_series(source: str | PathLike[str]) -> SeriesSet:
     return parse_series(find_source(source))
 
 
-def is_series(source: Source) -> bool:
+def is_ts(source: Source) -> bool:
     """Tell whether a file is of the ``.ts`` format."""
     start = source.start()
     if source.suffix == ".ts":
@@ -45,8 +51,33 @@ def is_series(source: Source) -> bool:
     return re.search(r"(?mi)^@(problemname|timestamps)\b", start) is not None
 
 
+def is_ucr(source: Source) -> bool:
+    """Tell whether a ``.tsv`` file is of the UCR archive: no header, a label, then the values.
+
+    The label is a whole number and not that of the row; some of the values are not whole.
+    """
+    if source.suffix != ".tsv" or not is_text(source.content):
+        return False
+    lines = [line for line in source.start().splitlines() if line.strip()]
+    whole_file = len(source.start()) >= len(source.content)
+    if len(lines) > 1 and not whole_file:
+        lines.pop()  # it may be cut
+    rows = [line.rstrip("\n").split("\t") for line in lines[:_SAMPLE_LINES]]
+    if not all(_looks_like_ucr(row) for row in rows):
+        return False
+    labels = [float(row[0]) for row in rows]
+    return len(labels) < 3 or any(b - a != 1 for a, b in pairwise(labels))
+
+
+def _looks_like_ucr(words: list[str]) -> bool:
+    if len(words) <= _FEWEST_VALUES or not all(map(_is_number, words)):
+        return False
+    label, *values = (math.nan if w.strip().lower() in _MISSING else float(w) for w in words)
+    return label.is_integer() and not all(v.is_integer() for v in values if math.isfinite(v))
+
+
 def read_series_table(source: Source, **options: Any) -> RawTable:
-    """Return the series of a ``.ts`` file as a table with a column of lists for each channel."""
+    """Return the series of a file as a table with a column of lists for each channel."""
     found = parse_series(source)
     pa = arrow()
     channels = len(found.X[0])
@@ -57,14 +88,15 @@ def read_series_table(source: Source, **options: Any) -> RawTable:
     }
     if found.y is not None:
         columns["class"] = pa.array(found.y)
-    return RawTable(pa.table(columns), lambda row: f"line {found.lines[row]}")
+    notes = () if is_ts(source) else (_UCR_NOTE,)
+    return RawTable(pa.table(columns), lambda row: f"line {found.lines[row]}", notes)
 
 
 def parse_series(source: Source) -> SeriesSet:
     """Read the text of a file in either format."""
     text = decode(source, None)
     rows = list(enumerate(text.splitlines(), 1))
-    return _parse_ts(rows, source.name) if is_series(source) else _parse_ucr(rows, source.name)
+    return _parse_ts(rows, source.name) if is_ts(source) else _parse_ucr(rows, source.name)
 
 
 def _parse_ts(rows: list[tuple[int, str]], name: str) -> SeriesSet:

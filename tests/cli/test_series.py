@@ -1,0 +1,81 @@
+"""The command line on series: the example, ``.ts`` files and tables of the UCR archive."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import Study, read_series
+from tests.cli.command import good, mercer as run
+
+
+def predictions(*arguments):
+    return list(csv.DictReader(io.StringIO(good(run("predict", *arguments)).out)))
+
+
+def write_ts(name, X, y):
+    lines = [
+        "@problemName toy",
+        "@timeStamps false",
+        "@univariate true",
+        "@classLabel true",
+        "@data",
+    ]
+    lines += [f"{','.join(map(str, x))}:{label}" for x, label in zip(X, y, strict=True)]
+    with open(name, "w") as file:
+        file.write("\n".join(lines))
+
+
+def test_gunpoint_from_fit_to_proof():
+    found = json.loads(good(run("fit", "gunpoint", "--json")).out)
+    assert found["classes"] == ["gun", "point"]
+    assert found["kernel"].startswith("global_alignment(")
+    assert found["scores"][0]["value"] > 0.85
+    hands = read_series("gunpoint")
+    model = mercer.load("gunpoint.mercer")
+    rows = predictions("gunpoint.mercer", "gunpoint")
+    X = Study.load("gunpoint.mercer").schema.align(mercer.read_table("gunpoint"))
+    assert [row["prediction"] for row in rows] == list(model.predict(X))
+    right = [row["prediction"] == label for row, label in zip(rows, hands.y, strict=True)]
+    assert np.mean(right) > 0.9
+    # New series in a file of their own, one of them shorter than any before.
+    write_ts("new.ts", [hands.X[0][0], hands.X[1][0][:100]], ["gun", "point"])
+    assert len(predictions("gunpoint.mercer", "new.ts")) == 2
+    good(run("certify", "gunpoint.mercer", "gunpoint"))
+    good(run("report", "gunpoint.mercer", "-o", "again.html"))
+    with open("again.html", encoding="utf-8") as file:
+        assert "global_alignment" in file.read()
+
+
+def test_a_table_of_the_archive():
+    hands = read_series("gunpoint")
+    for name, part in (("hands_TRAIN.tsv", slice(0, 50)), ("hands_TEST.tsv", slice(50, 60))):
+        with open(name, "w") as file:
+            for x, label in zip(hands.X[part], hands.y[part], strict=True):
+                file.write("\t".join(["1" if label == "gun" else "2", *map(str, x[0, ::3])]) + "\n")
+    found = json.loads(good(run("fit", "hands_TRAIN.tsv", "--json")).out)
+    assert found["classes"] == [1, 2]
+    assert any("UCR archive" in note for note in found["notes"])
+    assert len(predictions("hands_TRAIN.mercer", "hands_TEST.tsv")) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@problemName toy\n1,2\n", "@data"),
+        ("@problemName toy\n@classLabel true a b\n@data\n1,x:a\n", "line 4"),
+        ("@problemName toy\n@classLabel true a b\n@data\n1,2:a\n3:4:b\n", "line 5"),
+        ("@problemName toy\n@data\n1,2\n3,4\n", "target"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(text, message):
+    with open("bad.ts", "w") as file:
+        file.write(text)
+    result = run("fit", "bad.ts")
+    assert result.code != 0
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert not result.out
