@@ -23,6 +23,8 @@ class Encoder:
 
     columns: ClassVar[Any] = None
     inner: ClassVar[Any] = None
+    by_column: ClassVar[bool] = True
+    """Whether each column of numbers is a quantity of its own, and may be scaled alone."""
 
     def encode(self, X: Any, owner: str) -> Leaf:
         """Return the leaf of ``X``; errors name ``owner``, the kernel that asks."""
@@ -115,6 +117,10 @@ class ColumnEncoder(Encoder):
 
     inner: Encoder  # type: ignore[misc]
     columns: tuple[Any, ...]  # type: ignore[misc]
+
+    @property
+    def by_column(self) -> bool:  # type: ignore[override]
+        return self.inner.by_column
 
     def encode(self, X: Any, owner: str) -> Leaf:
         return self.inner.encode(select_columns(X, self.columns, owner), owner)
