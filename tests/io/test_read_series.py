@@ -97,6 +97,24 @@ def test_tables_of_the_archive_are_told_from_other_tables(tmp_path):
         assert read_table(path, target=0).columns[0].kind != "series", name
 
 
+def test_odd_tables_of_the_archive(tmp_path):
+    def kinds(lines, name):
+        table = read_table(write(tmp_path, "\n".join(lines), name))
+        return [column.kind for column in table.columns]
+
+    counts = ["\t".join([label, *"123456789"]) for label in "1212"]
+    assert kinds(counts, "Chinatown_TRAIN.tsv") == ["series"]
+    flat = "1" + "\t0" * 12
+    bent = ["\t".join([label, *(f"{0.1 * i:.2f}" for i in range(12))]) for label in "1212"]
+    assert kinds([flat, *bent], "a.tsv") == ["series"]
+    # Lines longer than what is looked at to tell formats apart: it ends inside a number.
+    long = ["\t".join([label, *("-1.5e-03" for _ in range(9000))]) for label in "1212"]
+    assert kinds(long, "a.tsv") == ["series"]
+    for text in ("", " \n\t\n"):
+        with pytest.raises(InvalidInput, match="is empty"):
+            read_table(write(tmp_path, text, "a_TRAIN.tsv"))
+
+
 def test_damaged_tables_of_the_archive(tmp_path):
     values = "\t".join(f"{0.1 * i:.2f}" for i in range(12))
     good = [f"{i % 2}\t{values}" for i in range(60)]

@@ -54,26 +54,32 @@ def is_ts(source: Source) -> bool:
 def is_ucr(source: Source) -> bool:
     """Tell whether a ``.tsv`` file is of the UCR archive: no header, a label, then the values.
 
-    The label is a whole number and not that of the row; some of the values are not whole.
+    The label is a whole number and not that of the row. Some of the values are not whole, unless
+    the file is named as in the archive, ``…_TRAIN.tsv`` or ``…_TEST.tsv``.
     """
     if source.suffix != ".tsv" or not is_text(source.content):
         return False
-    lines = [line for line in source.start().splitlines() if line.strip()]
-    whole_file = len(source.start()) >= len(source.content)
-    if len(lines) > 1 and not whole_file:
-        lines.pop()  # it may be cut
-    rows = [line.rstrip("\n").split("\t") for line in lines[:_SAMPLE_LINES]]
-    if not all(_looks_like_ucr(row) for row in rows):
+    rows = _first_cells(source)
+    if not rows or not all(len(row) > _FEWEST_VALUES and all(map(_is_number, row)) for row in rows):
         return False
-    labels = [float(row[0]) for row in rows]
-    return len(labels) < 3 or any(b - a != 1 for a, b in pairwise(labels))
+    labels, values = zip(*((x[0], x[1:]) for x in map(_floats, rows)), strict=True)
+    if not all(label.is_integer() for label in labels):
+        return False
+    if len(labels) > 2 and all(b - a == 1 for a, b in pairwise(labels)):
+        return False
+    if re.search(r"_(TRAIN|TEST)\.tsv\b", source.name):
+        return True
+    return any(math.isfinite(v) and not v.is_integer() for row in values for v in row)
 
 
-def _looks_like_ucr(words: list[str]) -> bool:
-    if len(words) <= _FEWEST_VALUES or not all(map(_is_number, words)):
-        return False
-    label, *values = (math.nan if w.strip().lower() in _MISSING else float(w) for w in words)
-    return label.is_integer() and not all(v.is_integer() for v in values if math.isfinite(v))
+def _first_cells(source: Source) -> list[list[str]]:
+    """Return the cells of the first lines, without what the end of the sample cuts."""
+    start = source.start()
+    lines = [line for line in start.splitlines() if line.strip()]
+    if lines and len(start) < len(source.content):
+        last = lines.pop()
+        lines = lines or [last.rpartition("\t")[0]]
+    return [line.split("\t") for line in lines[:_SAMPLE_LINES]]
 
 
 def read_series_table(source: Source, **options: Any) -> RawTable:
@@ -144,10 +150,14 @@ def _parse_ucr(rows: list[tuple[int, str]], name: str) -> SeriesSet:
 
 def _values(words: list[str], name: str, number: int) -> list[float]:
     try:
-        return [math.nan if w.strip().lower() in _MISSING else float(w) for w in words]
+        return _floats(words)
     except ValueError:
         wrong = next(word.strip() for word in words if not _is_number(word))
         raise InvalidInput(f"{name}, line {number}: {wrong[:30]!r} is not a number.") from None
+
+
+def _floats(words: list[str]) -> list[float]:
+    return [math.nan if w.strip().lower() in _MISSING else float(w) for w in words]
 
 
 def _is_number(word: str) -> bool:
