@@ -50,16 +50,37 @@ def test_gunpoint_from_fit_to_proof():
         assert "GlobalAlignment(sigma=" in file.read()
 
 
-def test_a_table_of_the_archive():
+def write_tsv(name, X, y):
+    with open(name, "w") as file:
+        for x, label in zip(X, y, strict=True):
+            file.write("\t".join([label, *map(str, x)]) + "\n")
+
+
+@pytest.mark.parametrize(("suffix", "write"), [(".tsv", write_tsv), (".ts", write_ts)])
+def test_files_from_fit_to_proof(suffix, write):
     hands = read_series("gunpoint")
-    for name, part in (("hands_TRAIN.tsv", slice(0, 50)), ("hands_TEST.tsv", slice(50, 60))):
-        with open(name, "w") as file:
-            for x, label in zip(hands.X[part], hands.y[part], strict=True):
-                file.write("\t".join(["1" if label == "gun" else "2", *map(str, x[0, ::3])]) + "\n")
-    found = json.loads(good(run("fit", "hands_TRAIN.tsv", "--json")).out)
-    assert found["classes"] == [1, 2]
-    assert any("UCR archive" in note for note in found["notes"])
-    assert len(predictions("hands_TRAIN.mercer", "hands_TEST.tsv")) == 10
+    X, y = [x[0, ::3] for x in hands.X], ["1" if label == "gun" else "2" for label in hands.y]
+    train, test = f"hands_TRAIN{suffix}", f"hands_TEST{suffix}"
+    write(train, X[:50], y[:50])
+    write(test, X[50:], y[50:])
+    found = json.loads(good(run("fit", train, "--json")).out)
+    assert [str(label) for label in found["classes"]] == ["1", "2"]
+    assert any("UCR archive" in note for note in found["notes"]) == (suffix == ".tsv")
+    rows = predictions("hands_TRAIN.mercer", test)
+    right = [row["prediction"] == label for row, label in zip(rows, y[50:], strict=True)]
+    assert np.mean(right) > 0.8
+    good(run("certify", "hands_TRAIN.mercer", train))
+    good(run("report", "hands_TRAIN.mercer", "-o", "again.html"))
+    # Another set of series is not what the model learnt from.
+    refused(run("certify", "hands_TRAIN.mercer", test))
+
+
+def refused(result, message=""):
+    """Check that a command fails with one line that says why."""
+    assert result.code != 0
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert not result.out
 
 
 @pytest.mark.parametrize(
@@ -74,8 +95,12 @@ def test_a_table_of_the_archive():
 def test_bad_files_are_refused_in_one_line(text, message):
     with open("bad.ts", "w") as file:
         file.write(text)
-    result = run("fit", "bad.ts")
-    assert result.code != 0
-    assert message in result.err
-    assert result.err.count("\n") == 1
-    assert not result.out
+    refused(run("fit", "bad.ts"), message)
+
+
+def test_bad_tables_of_the_archive_are_refused_in_one_line():
+    X = [[0.1 * i for i in range(12)]] * 60
+    for last, message in (([*X[0], "wide"], "line 61: 'wide'"), (["NaN"] * 9, "line 61")):
+        write_tsv("bad.tsv", [*X, last], [*"12" * 30, "1"])
+        refused(run("fit", "bad.tsv"), message)
+    refused(run("fit", "nowhere_TRAIN.tsv"), "nowhere_TRAIN.tsv")
