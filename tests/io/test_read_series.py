@@ -78,3 +78,47 @@ def test_packed_files_and_numbers_to_predict(tmp_path):
 def test_bad_files(tmp_path, text, message):
     with pytest.raises(InvalidInput, match=message):
         read_series(write(tmp_path, text))
+
+
+def test_tables_of_the_archive_are_told_from_other_tables(tmp_path):
+    values = [f"{0.1 * i:.2f}" for i in range(12)]
+    rows = ["\t".join([label, *values]) for label in ("1", "2", "1", "-1")]
+    table = read_table(write(tmp_path, "\n".join([*rows, ""]), "toy_TRAIN.tsv"))
+    assert (table.target_name, [column.kind for column in table.columns]) == ("class", ["series"])
+    assert any("UCR archive" in note and ".csv" in note for note in table.notes)
+    numbered = ["\t".join([str(i), *values]) for i in range(1, 5)]
+    whole = ["\t".join([label, *"123456789"]) for label in "1212"]
+    named = ["\t".join(["id", *(f"x{i}" for i in range(12))]), *rows]
+    short = ["\t".join(row.split("\t")[:5]) for row in rows]
+    for name, lines in {
+        "rows.csv": rows, "n.tsv": numbered, "w.tsv": whole, "named.tsv": named, "s.tsv": short,
+    }.items():  # fmt: skip
+        path = write(tmp_path, "\n".join(lines), name)
+        assert read_table(path, target=0).columns[0].kind != "series", name
+
+
+def test_odd_tables_of_the_archive(tmp_path):
+    def kinds(lines, name):
+        table = read_table(write(tmp_path, "\n".join(lines), name))
+        return [column.kind for column in table.columns]
+
+    counts = ["\t".join([label, *"123456789"]) for label in "1212"]
+    assert kinds(counts, "Chinatown_TRAIN.tsv") == ["series"]
+    flat = "1" + "\t0" * 12
+    bent = ["\t".join([label, *(f"{0.1 * i:.2f}" for i in range(12))]) for label in "1212"]
+    assert kinds([flat, *bent], "a.tsv") == ["series"]
+    # Lines longer than what is looked at to tell formats apart: it ends inside a number.
+    long = ["\t".join([label, *("-1.5e-03" for _ in range(9000))]) for label in "1212"]
+    assert kinds(long, "a.tsv") == ["series"]
+    for text in ("", " \n\t\n"):
+        with pytest.raises(InvalidInput, match="is empty"):
+            read_table(write(tmp_path, text, "a_TRAIN.tsv"))
+
+
+def test_damaged_tables_of_the_archive(tmp_path):
+    values = "\t".join(f"{0.1 * i:.2f}" for i in range(12))
+    good = [f"{i % 2}\t{values}" for i in range(60)]
+    with pytest.raises(InvalidInput, match="line 61: 'wide' is not a number"):
+        read_table(write(tmp_path, "\n".join([*good, f"1\t{values}\twide"]), "a.tsv"))
+    with pytest.raises(InvalidInput, match="line 61: the series has no values"):
+        read_table(write(tmp_path, "\n".join([*good, "1" + "\tNaN" * 12]), "a.tsv"))

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from mercer import (
     DTW,
@@ -79,6 +80,32 @@ def test_channels_first_and_last():
     frame = pl.DataFrame({"a": MANY[:, 0].tolist(), "b": MANY[:, 1].tolist()})
     close(dtw_distances(frame), expected)
     close(GlobalAlignment(1.0)(turned[:3], MANY[:2].transpose(0, 2, 1)).shape, (3, 2))
+
+
+def test_many_channels_padded_as_in_tslearn():
+    """(series, time, channels), NaN in all channels after the end of a series."""
+    rng = np.random.default_rng(2)
+    some, others = ([rng.normal(size=(n, 3)) for n in ns] for ns in ([4, 1, 6, 5, 2], [3, 8]))
+
+    def tslearn(rows, width):
+        table = np.full((len(rows), width, 3), np.nan)
+        for place, row in zip(table, rows, strict=True):
+            place[: len(row)] = row
+        return table
+
+    # The width is that of the longest series of a set, or anything above it.
+    X, T = tslearn(some, 6), tslearn(others, 11)
+    for kernel in (DTW(gamma=0.1, time="first"), GlobalAlignment(2.0, time="first")):
+        close(kernel(X), kernel(some))
+        close(kernel(X, T), kernel(some, others))
+        turned = clone(kernel).set_params(time="last")
+        close(kernel(X, T), turned(X.transpose(0, 2, 1), T.transpose(0, 2, 1)))
+    machine = SVC(GlobalAlignment(time="first")).fit(X, [0, 1, 0, 1, 1])
+    alike = SVC(GlobalAlignment(time="first")).fit(some, [0, 1, 0, 1, 1])
+    close(machine.decision_function(T), alike.decision_function(others))
+    X[2, 5, 1] = np.nan  # padding has to be that of all channels
+    with pytest.raises(InvalidInput, match=r"series 2 has NaN .* at time 5, channel 1"):
+        dtw_distances(X, time="first")
 
 
 def test_types():

@@ -17,7 +17,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import RBF, SVC, SVR, NumericScaler, NuSVC, OneClassSVM, Spectrum, tune
+from mercer import (
+    RBF,
+    SVC,
+    SVR,
+    GlobalAlignment,
+    NumericScaler,
+    NuSVC,
+    OneClassSVM,
+    Spectrum,
+    tune,
+)
 from mercer.estimators.auto import WIDTHS, Axes
 
 
@@ -73,6 +83,23 @@ def test_no_numbers_no_scaler(iris):
     search = tune(SVC(mercer.Overlap()), words, labels, grid={"C": [0.1, 1.0]})
     assert search.best_score_ == 1.0
     assert isinstance(search.best_estimator_, SVC)
+
+
+def test_times_of_a_series_are_not_columns_to_scale():
+    """A table of series of one length looks like a table of numbers; the kernel knows better."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 6)).cumsum(axis=1) * np.arange(1, 7), np.arange(24) % 2
+    grid = {"C": [1.0]}
+    expected = tune(SVC(GlobalAlignment()), list(X[:, None]), y, grid=grid, cv=3)
+    for rows in (X, X.tolist(), pd.DataFrame(X)):
+        search = tune(SVC(GlobalAlignment()), rows, y, grid=grid, cv=3)
+        assert isinstance(search.best_estimator_, SVC)
+        assert search.best_estimator_.kernel_ == expected.best_estimator_.kernel_
+        assert search.best_score_ == expected.best_score_
+    # Beside series, numbers are scaled.
+    frame = pd.DataFrame({"series": X.tolist(), "age": rng.normal(50, 9, size=24)})
+    kernel = GlobalAlignment().on("series") + RBF().on("age")
+    assert "scale" in tune(SVC(kernel), frame, y, grid=grid, cv=3).best_estimator_.named_steps
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])

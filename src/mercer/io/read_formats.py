@@ -16,7 +16,7 @@ from mercer.exceptions import InvalidInput
 from mercer.io.read_csv import read_csv
 from mercer.io.read_fasta import read_fasta
 from mercer.io.read_graphs import is_graphs, read_graph_table
-from mercer.io.read_series import is_series, read_series_table
+from mercer.io.read_series import is_ts, is_ucr, read_series_table
 from mercer.io.table_source import RawTable, Source, arrow, decode, is_text
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -45,7 +45,7 @@ def read_raw(source: Source, **options: Any) -> RawTable:
     reader = fitting[0]
     usual = next((r.name for r in READERS if source.suffix in r.suffixes), reader.name)
     raw = reader.read(source, **options)
-    if usual != reader.name:
+    if reader.suffixes and usual != reader.name:
         note = f"The suffix {source.suffix} is that of {usual}, but the content is {reader.name}."
         return RawTable(
             raw.frame, raw.place, (note, *raw.notes), raw.untyped, raw.target, raw.extra
@@ -242,10 +242,6 @@ def _is_fasta(source: Source) -> bool:
     return len(lines) >= 2 and lines[0].startswith(">") and is_text(source.content)
 
 
-def _is_series(source: Source) -> bool:
-    return source.suffix == ".ts" or source.start().lstrip().lower().startswith("@problemname")
-
-
 def _is_plain_text(source: Source) -> bool:
     return is_text(source.content)
 
@@ -255,7 +251,8 @@ READERS = (
     Reader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
     Reader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
     Reader("graphs", (".zip",), is_graphs, read_graph_table),
-    Reader("time series", (".ts",), is_series, read_series_table),
+    Reader("time series", (".ts",), is_ts, read_series_table),
+    Reader("series of the UCR archive", (), is_ucr, read_series_table),
     Reader("LIBSVM", _LIBSVM_SUFFIXES, _is_libsvm, _read_libsvm),
     Reader(
         "separated values",

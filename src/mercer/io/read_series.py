@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from typing import Any
 
@@ -12,9 +13,14 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
-from mercer.io.table_source import RawTable, Source, arrow, decode, find_source
+from mercer.io.table_source import RawTable, Source, arrow, decode, find_source, is_text
 
 _MISSING = ("?", "", "nan", "na")
+_UCR_NOTE = (
+    "Series of the UCR archive: each line is a label and the values of a series. To have a column "
+    "for each value instead, name the file .csv."
+)
+_SAMPLE_LINES, _FEWEST_VALUES = 50, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +43,7 @@ def read_series(source: str | PathLike[str]) -> SeriesSet:
     return parse_series(find_source(source))
 
 
-def is_series(source: Source) -> bool:
+def is_ts(source: Source) -> bool:
     """Tell whether a file is of the ``.ts`` format."""
     start = source.start()
     if source.suffix == ".ts":
@@ -45,8 +51,39 @@ def is_series(source: Source) -> bool:
     return re.search(r"(?mi)^@(problemname|timestamps)\b", start) is not None
 
 
+def is_ucr(source: Source) -> bool:
+    """Tell whether a ``.tsv`` file is of the UCR archive: no header, a label, then the values.
+
+    The label is a whole number and not that of the row. Some of the values are not whole, unless
+    the file is named as in the archive, ``…_TRAIN.tsv`` or ``…_TEST.tsv``.
+    """
+    if source.suffix != ".tsv" or not is_text(source.content):
+        return False
+    rows = _first_cells(source)
+    if not rows or not all(len(row) > _FEWEST_VALUES and all(map(_is_number, row)) for row in rows):
+        return False
+    labels, values = zip(*((x[0], x[1:]) for x in map(_floats, rows)), strict=True)
+    if not all(label.is_integer() for label in labels):
+        return False
+    if len(labels) > 2 and all(b - a == 1 for a, b in pairwise(labels)):
+        return False
+    if re.search(r"_(TRAIN|TEST)\.tsv\b", source.name):
+        return True
+    return any(math.isfinite(v) and not v.is_integer() for row in values for v in row)
+
+
+def _first_cells(source: Source) -> list[list[str]]:
+    """Return the cells of the first lines, without what the end of the sample cuts."""
+    start = source.start()
+    lines = [line for line in start.splitlines() if line.strip()]
+    if lines and len(start) < len(source.content):
+        last = lines.pop()
+        lines = lines or [last.rpartition("\t")[0]]
+    return [line.split("\t") for line in lines[:_SAMPLE_LINES]]
+
+
 def read_series_table(source: Source, **options: Any) -> RawTable:
-    """Return the series of a ``.ts`` file as a table with a column of lists for each channel."""
+    """Return the series of a file as a table with a column of lists for each channel."""
     found = parse_series(source)
     pa = arrow()
     channels = len(found.X[0])
@@ -57,14 +94,15 @@ def read_series_table(source: Source, **options: Any) -> RawTable:
     }
     if found.y is not None:
         columns["class"] = pa.array(found.y)
-    return RawTable(pa.table(columns), lambda row: f"line {found.lines[row]}")
+    notes = () if is_ts(source) else (_UCR_NOTE,)
+    return RawTable(pa.table(columns), lambda row: f"line {found.lines[row]}", notes)
 
 
 def parse_series(source: Source) -> SeriesSet:
     """Read the text of a file in either format."""
     text = decode(source, None)
     rows = list(enumerate(text.splitlines(), 1))
-    return _parse_ts(rows, source.name) if is_series(source) else _parse_ucr(rows, source.name)
+    return _parse_ts(rows, source.name) if is_ts(source) else _parse_ucr(rows, source.name)
 
 
 def _parse_ts(rows: list[tuple[int, str]], name: str) -> SeriesSet:
@@ -112,10 +150,14 @@ def _parse_ucr(rows: list[tuple[int, str]], name: str) -> SeriesSet:
 
 def _values(words: list[str], name: str, number: int) -> list[float]:
     try:
-        return [math.nan if w.strip().lower() in _MISSING else float(w) for w in words]
+        return _floats(words)
     except ValueError:
         wrong = next(word.strip() for word in words if not _is_number(word))
         raise InvalidInput(f"{name}, line {number}: {wrong[:30]!r} is not a number.") from None
+
+
+def _floats(words: list[str]) -> list[float]:
+    return [math.nan if w.strip().lower() in _MISSING else float(w) for w in words]
 
 
 def _is_number(word: str) -> bool:

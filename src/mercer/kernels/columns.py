@@ -37,6 +37,10 @@ class ColumnEncoder(Encoder):
     inner: Encoder  # type: ignore[misc]
     columns: tuple[Any, ...]  # type: ignore[misc]
 
+    @property
+    def by_column(self) -> bool:  # type: ignore[override]
+        return self.inner.by_column
+
     def encode(self, X: Any, owner: str) -> Leaf:
         gappy = [isinstance(column, Gappy) for column in self.columns]
         plain = tuple(c.column if isinstance(c, Gappy) else c for c in self.columns)

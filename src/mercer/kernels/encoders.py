@@ -24,6 +24,8 @@ class Encoder:
     inner: ClassVar[Any] = None
     stand_in: ClassVar[Any] = None
     """What may stand where a value is missing that nobody looks at."""
+    by_column: ClassVar[bool] = True
+    """Whether each column of numbers is a quantity of its own, and may be scaled alone."""
 
     def encode(self, X: Any, owner: str) -> Leaf:
         """Return the leaf of ``X``; errors name ``owner``, the kernel that asks."""

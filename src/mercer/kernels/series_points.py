@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -92,6 +92,7 @@ class SeriesEncoder(Encoder):
     "first", as tslearn has it. NaN at the end of a series is padding and goes.
     """
 
+    by_column: ClassVar[bool] = False
     time: str = "last"
     stand_in = (0.0,)
 

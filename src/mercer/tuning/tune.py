@@ -50,7 +50,8 @@ def tune(
         the best point lies on an edge.
     scale : bool
         Standardise the numeric columns inside each training fold: the machine becomes the last
-        step, ``machine``, of a pipeline. Pipelines and precomputed kernels stay as they are.
+        step, ``machine``, of a pipeline. Pipelines, precomputed kernels and series stay as they
+        are.
     cv : int, splitter or iterable
         The folds.
     scoring : str, callable or list, optional
@@ -99,6 +100,9 @@ def _has_numbers(estimator: Any, X: Any) -> bool:
     """Whether there are columns of numbers to scale."""
     kernel = getattr(estimator, "kernel", None)
     if isinstance(kernel, str) and kernel == "precomputed":
+        return False
+    encoders: Any = getattr(kernel, "encoders", dict)()
+    if encoders and not any(encoder.by_column for encoder in encoders):
         return False
     if is_frame(X):
         return any(dtype.is_numeric() for dtype in as_narwhals(X).schema.values())
