@@ -33,7 +33,17 @@ _MODULES = {"norms": "Norms", "optimize": "Optimisation"}
 def setup(app):
     """Write the pages before autosummary looks for them."""
     app.connect("config-inited", _write)
+    app.connect("autodoc-process-docstring", _keep_bars)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _keep_bars(app, what, name, obj, options, lines):
+    """Let |x| and ‖x‖* mean what they mean in mathematics, not in reStructuredText."""
+    for number, line in enumerate(lines):
+        parts = line.split("``")
+        # Every second part is code, where a backslash would show.
+        parts[::2] = [p.replace("|", r"\|").replace("‖*", r"‖\*") for p in parts[::2]]
+        lines[number] = "``".join(parts)
 
 
 def _write(app, config):

@@ -49,11 +49,19 @@ def soft_hessian(x):
 
 SOFT_BEST = np.array([-math.log(2) / 2, 0.0])
 P = np.array([[2.0, 0.5], [0.5, 8.0]])
-EVERY_NORM = [1, 2, np.inf, 1.5, P, norms.Lp(4), lambda x: soft_hessian(x)]
+EVERY_NORM = {
+    "1": 1,
+    "2": 2,
+    "inf": np.inf,
+    "1.5": 1.5,
+    "quadratic": P,
+    "Lp(4)": norms.Lp(4),
+    "local": soft_hessian,
+}
 
 
 @pytest.mark.parametrize("search", ["backtracking", "exact"])
-@pytest.mark.parametrize("norm", EVERY_NORM, ids=str)
+@pytest.mark.parametrize("norm", EVERY_NORM.values(), ids=EVERY_NORM)
 def test_every_norm_leads_to_the_minimum(norm, search):
     found = steepest_descent(
         soft, [-1.0, 1.0], soft_gradient, norm=norm, line_search=search, tol=1e-8

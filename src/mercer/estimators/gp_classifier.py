@@ -85,9 +85,6 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
     Attributes
     ----------
     classes_, n_classes_
-    kernel_ : Kernel
-        The kernel with the parameters that were learnt; a list of kernels for several classes
-        (scikit-learn's CompoundKernel where the kernel is scikit-learn's).
     log_marginal_likelihood_value_ : float
         The approximate evidence, the mean of all where there are several classes.
     """

@@ -10,11 +10,17 @@ from mercer.io.read_csv import MISSING, NUMBER
 from mercer.io.table_source import arrow
 
 Place = Callable[[int], str]
+"""Names the place of a row, as errors show it."""
 
 _CODE = r"^0\d"
 _DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
 _FEW = 0.1
 """Up to this share of cells that are no numbers, a column was meant to hold numbers."""
+
+
+def in_row(number: int) -> str:
+    """Name the place of a row of a table that comes from no file."""
+    return f"row {number}"
 
 
 def typed(cells: Any, name: str, place: Place, missing: Collection[str], wanted: str | None) -> Any:

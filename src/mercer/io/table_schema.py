@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.exceptions import InvalidInput
-from mercer.io.table_cells import Place, as_numbers, as_text, plain
+from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow
 from mercer.io.table_target import Task
 from mercer.kernels.auto import USED, Kind
@@ -57,7 +57,7 @@ class Schema:
         """What each column holds."""
         return {column.name: column.kind for column in self.columns}
 
-    def align(self, X: Any, place: Place = "row {}".format) -> Any:
+    def align(self, X: Any, place: Place = in_row) -> Any:
         """Return new data with the columns, types and fillings of the training data.
 
         Columns that are missing are an error, others are left out; categories that were never seen

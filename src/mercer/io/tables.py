@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.io.read_formats import read_raw
-from mercer.io.table_cells import Place, plain, typed
+from mercer.io.table_cells import Place, in_row, plain, typed
 from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill
 from mercer.io.table_source import RawTable, arrow, find_source
 from mercer.io.table_target import Target, Task, choose_target, find_task
@@ -62,7 +62,7 @@ class Table:
     reason: str = ""
     missing: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    place: Place = "row {}".format
+    place: Place = in_row
     zero_based: bool = False
 
     def __len__(self) -> int:
