@@ -25,7 +25,7 @@ class Expansion:
     ----------
     kernel : Kernel
         Heuristic parameters are settled on ``points``.
-    points : data or points
+    points : data, or what the kernel made of it
         The xᵢ.
     coefficients : array of shape (n,) or (n, outputs)
         The aᵢ; several columns make a function with several values.
