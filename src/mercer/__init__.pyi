@@ -3,8 +3,14 @@
 from mercer.data import load_data as load_data
 from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.discriminant import (
+    LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
+)
 from mercer.estimators.features import FeatureMap as FeatureMap
+from mercer.estimators.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
+from mercer.estimators.kernel_pca import KernelPCA as KernelPCA
 from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.pca import PCA as PCA, Whitening as Whitening
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM

@@ -27,8 +27,12 @@ from mercer._files.fields import (
     check_fields,
 )
 from mercer.estimators.binary import BinaryMachine
+from mercer.estimators.discriminant import LinearDiscriminantAnalysis
 from mercer.estimators.features import FeatureMap
+from mercer.estimators.kernel_discriminant import KernelDiscriminant
+from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
+from mercer.estimators.pca import PCA, Whitening
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
@@ -36,7 +40,13 @@ from mercer.exceptions import CannotSave
 from mercer.generative.hidden_markov import HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture
 from mercer.gram.expansion import Expansion
-from mercer.io import model_answers, model_data, model_generative, model_points
+from mercer.io import (
+    model_answers,
+    model_data,
+    model_generative,
+    model_points,
+    model_subspaces as subspaces,
+)
 from mercer.io.model_points import MATRIX, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
@@ -312,6 +322,20 @@ ESTIMATORS = (
     ),
 )
 
+SUBSPACES = (
+    estimator(PCA, {**_SEEN, **subspaces.PCA_FIELDS}, subspaces.check_columns),
+    estimator(Whitening, {**_SEEN, **subspaces.WHITENING_FIELDS}, subspaces.check_columns),
+    estimator(KernelPCA, {**_SEEN, **subspaces.KERNEL_PCA_FIELDS}, subspaces.check_expansion),
+    estimator(
+        LinearDiscriminantAnalysis, {**_SEEN, **subspaces.LDA_FIELDS}, subspaces.check_classes
+    ),
+    estimator(
+        KernelDiscriminant,
+        {**_SEEN, **subspaces.KERNEL_DISCRIMINANT_FIELDS},
+        subspaces.check_classes,
+    ),
+)
+
 GENERATIVE = (
     estimator(GaussianMixture, model_generative.MIXTURE, model_generative.check_mixture),
     estimator(HiddenMarkovModel, model_generative.CHAIN, model_generative.check_chain),
@@ -324,7 +348,7 @@ GENERATIVE = (
     ),
 )
 
-_STEPS = tuple(row.cls for row in ESTIMATORS)
+_STEPS = tuple(row.cls for row in (*ESTIMATORS, *SUBSPACES))
 
 ROWS = {
     row.key: row
@@ -334,6 +358,7 @@ ROWS = {
         *model_answers.ROWS,
         PIPELINE,
         *ESTIMATORS,
+        *SUBSPACES,
         *GENERATIVE,
     )
 }
