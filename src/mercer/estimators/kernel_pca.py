@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,6 +26,16 @@ from mercer.gram.operator import FeatureGram, Gram, GramMatrix
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.solvers.spectral import leading_eigenpairs, randomised_range
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Eigenpairs of the centred matrix in descending order, and what centred it."""
+
+    values: Array
+    vectors: Array
+    residuals: Array
+    centring: Centring
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -174,10 +185,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         columns = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
         self.gamma_ = self._gamma_for(columns)
         self.kernel_, self._points = self._bind(X)
-        gram = _operator(self.kernel_, self._points)
-        centring = Centring.fit(gram)
-        values, vectors, self.residuals_ = self._decompose(gram)
-        self._publish(values, vectors, centring)
+        self._publish(self._decompose(_operator(self.kernel_, self._points)))
         self.X_fit_ = X
         if self.fit_inverse_transform:
             self._learn_inverse(X)
@@ -267,25 +275,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         given = self.kernel_params or {}
         return np.asarray(pairwise_kernels(X, Z, metric=self.kernel, n_jobs=self.n_jobs, **given))
 
-    def _decompose(self, gram: GramMatrix) -> tuple[Array, Array, Array]:
+    def _decompose(self, gram: GramMatrix) -> _Spectrum:
         n = gram.shape[0]
         count = n if self.n_components is None else min(n, self.n_components)
         solver = self.eigen_solver
         if solver == "auto":
             solver = "dense" if n <= 500 or count > 0.1 * n else "lanczos"
         if solver == "dense" or count == n:
-            self.choice_ = f"All of the {n:,} × {n:,} matrix: it is small, or most is asked for."
-            if self.eigen_solver not in ("auto", "dense"):
-                self.choice_ = f"All of the {n:,} × {n:,} matrix: all components are asked for."
-            K = Centring.fit(gram).apply(gram).dense()
-            values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
-            residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
-            return values[::-1], vectors[:, ::-1], residuals[::-1]
+            why = "it is small, or most of it is asked for"
+            self.choice_ = f"All of the {n:,} × {n:,} matrix: {why}."
+            return _dense_spectrum(gram, count)
         held, how = _hold(gram)
-        centred = Centring.fit(held).apply(held)
+        centring = Centring.fit(held)
+        centred = centring.apply(held)
         single = held.dtype == np.float32
         if solver == "randomized":
-            values, vectors = self._randomised(centred, count)
+            vectors = self._randomised(centred, count)
             self.choice_ = f"Randomised range finder for {count:,} of {n:,} components; {how}."
         else:
             self.choice_ = f"Block Lanczos for {count:,} of {n:,} components; {how}."
@@ -295,16 +300,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 count,
                 tol=max(self.tol, 1e-6) if single else self.tol or 1e-9,
                 random=check_random_state(self.random_state),
+                block=2 * count + 5,
                 max_products=self.max_iter or 1000,
             )
-            values, vectors = pairs.values, pairs.vectors
             if not single:
-                return values, vectors, pairs.residuals
+                return _Spectrum(pairs.values, pairs.vectors, pairs.residuals, centring)
+            vectors = pairs.vectors
         # One product in full precision: eigenvalues are then right to twice the digits.
-        exact = Centring.fit(gram).apply(gram)
-        return _rayleigh_ritz(exact, vectors)
+        return _rayleigh_ritz(gram, vectors)
 
-    def _randomised(self, centred: CentredGram, count: int) -> tuple[Array, Array]:
+    def _randomised(self, centred: CentredGram, count: int) -> Array:
         n = centred.shape[0]
         rounds = self.iterated_power
         if isinstance(rounds, str):
@@ -314,13 +319,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Q = randomised_range(lambda V: centred @ V, lambda V: centred @ V, start, (rounds + 1) // 2)
         values, Y = linalg.eigh(Q.T @ (centred @ Q))
         best = np.argsort(-np.abs(values))[:count]
-        return values[best], Q @ Y[:, best]
+        return np.asarray(Q @ Y[:, best])
 
-    def _publish(self, values: Array, vectors: Array, centring: Centring) -> None:
-        order = np.argsort(-values, kind="stable")
-        values = _check_psd_eigenvalues(values[order].copy(), enable_warnings=False)
-        vectors, _ = svd_flip(vectors[:, order], None)
-        self.residuals_ = self.residuals_[order]
+    def _publish(self, found: _Spectrum) -> None:
+        centring = found.centring
+        values = _check_psd_eigenvalues(found.values.copy(), enable_warnings=False)
+        vectors, _ = svd_flip(found.vectors, None)
+        self.residuals_ = found.residuals
         if self.remove_zero_eig or self.n_components is None:
             kept = values > 0
             values, vectors, self.residuals_ = values[kept], vectors[:, kept], self.residuals_[kept]
@@ -371,12 +376,33 @@ def _hold(gram: GramMatrix) -> tuple[GramMatrix, str]:
     return HeldGram(gram, dtype), f"half of K is held in {dtype}"
 
 
-def _rayleigh_ritz(gram: GramMatrix, vectors: Array) -> tuple[Array, Array, Array]:
-    """Return the best eigenpairs within the span of orthonormal vectors, with their residuals."""
+def _dense_spectrum(gram: GramMatrix, count: int) -> _Spectrum:
+    K = gram.dense(np.float64)
+    n = len(K)
+    means = K.mean(axis=0)
+    centring = Centring(means, float(means.mean()))
+    K -= means[:, None]
+    K -= means - centring.total_mean
+    values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
+    return _Spectrum(values, vectors, residuals, centring)
+
+
+def _rayleigh_ritz(gram: GramMatrix, vectors: Array) -> _Spectrum:
+    """Return the best eigenpairs of the centred matrix within the span of some vectors.
+
+    The means come from the same product, so that the kernel is evaluated once.
+    """
+    n = len(vectors)
     V = np.linalg.qr(vectors)[0]
-    W = gram @ V
+    product = gram @ np.column_stack([V, np.full(n, 1 / n)])
+    W, means = product[:, :-1], product[:, -1]
+    centring = Centring(means, float(means.mean()))
+    sums = V.sum(axis=0)
+    W = W - means[:, None] * sums - (means @ V - centring.total_mean * sums)
     T = V.T @ W
     values, Y = linalg.eigh((T + T.T) / 2)
     values, Y = values[::-1], Y[:, ::-1]
     V = V @ Y
-    return values, V, np.linalg.norm(W @ Y - V * values, axis=0)
+    return _Spectrum(values, V, np.linalg.norm(W @ Y - V * values, axis=0), centring)

@@ -11,7 +11,7 @@ from mercer._typing import Array, IntArray
 from mercer.gram.operator import Gram, GramMatrix, row_numbers
 from mercer.kernels.definite import Definite
 
-_TILE = 512
+_TILE = 256
 _FULL_PRECISION = 400_000_000
 _SHARE = 4
 
