@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level
+from mercer.estimators.scatter import scatter
 
 _FLOATS = [np.float64, np.float32]
 _SMALLEST_GRAM_TOL = 1e-6
@@ -259,14 +260,15 @@ class LinearDiscriminantAnalysis(
                 name = type(self.covariance_estimator).__name__
                 raise ValueError(f"{name} does not have a covariance_ attribute")
             return np.asarray(self.covariance_estimator.covariance_)
-        R = X - X.mean(axis=0)
+        mean = X.mean(axis=0)
         if self.shrinkage == "auto":
+            R = X - mean
             # Columns are brought to one scale first: shrinking towards I compares them.
             scale = R.std(axis=0)
             scale[scale <= 10 * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)] = 1.0
             C = ledoit_wolf(R / scale)[0]
             return np.asarray(scale[:, None] * C * scale)
-        C = R.T @ R / X.dtype.type(len(X))
+        C = scatter(X, mean) / X.dtype.type(len(X))
         return C if self.shrinkage is None else np.asarray(shrunk_covariance(C, self.shrinkage))
 
     def transform(self, X: Any) -> Array:
@@ -302,15 +304,17 @@ def _whitener(X: Array, means: Array, codes: IntArray, tol: float) -> Array:
     Directions in which the scaled data have singular values up to ``tol`` are left out.
     """
     n, d = X.shape
-    R = X - means[codes]
-    deviation = np.sqrt(np.einsum("ij,ij->j", R, R) / n)
-    size = np.abs(means).max(axis=0)
-    scale = np.where(deviation > 10 * np.finfo(X.dtype).eps * size, deviation, 1.0)
+    floor = 10 * np.finfo(X.dtype).eps * np.abs(means).max(axis=0)
     if n >= 4 * d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
-        C = (R.T @ R) / (n * np.outer(scale, scale))
-        values, vectors = linalg.eigh(C, check_finite=False)
+        C = scatter(X, means, codes) / n
+        deviation = np.sqrt(np.diagonal(C))
+        scale = np.where(deviation > floor, deviation, 1.0)
+        values, vectors = linalg.eigh(C / np.outer(scale, scale), check_finite=False)
         s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
     else:
+        R = X - means[codes]
+        deviation = np.sqrt(np.einsum("ij,ij->j", R, R) / n)
+        scale = np.where(deviation > floor, deviation, 1.0)
         R /= scale * np.sqrt(X.dtype.type(n))
         _, s, Vt = linalg.svd(R, full_matrices=False)
         V = Vt.T

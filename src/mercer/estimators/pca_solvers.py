@@ -11,10 +11,11 @@ from scipy import linalg, sparse, special
 from sklearn.utils.extmath import svd_flip
 
 from mercer._typing import Array
+from mercer.estimators.scatter import scatter
 from mercer.solvers.spectral import leading_eigenpairs, randomised_range
 
 _CHUNK = 2048
-"""Rows that are centred at once: they stay in the cache until they are multiplied."""
+"""Rows whose squares are summed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +83,7 @@ def _covariance(X: Any, mean: Array) -> Array:
         product = X.T @ X
         C = product.toarray() if sparse.issparse(product) else np.asarray(product)
         return np.asarray((C - n * np.outer(mean, mean)) / (n - 1))
-    # Centred before it is multiplied: differences of large squares would lose their digits.
-    C = np.zeros((X.shape[1], X.shape[1]), dtype=X.dtype)
-    for start in range(0, n, _CHUNK):
-        R = X[start : start + _CHUNK] - mean
-        C += R.T @ R
-    return np.asarray(C / X.dtype.type(n - 1))
+    return np.asarray(scatter(X, mean) / X.dtype.type(n - 1))
 
 
 def lanczos(X: Any, mean: Array, count: int, tol: float, random: Any) -> Decomposition:
