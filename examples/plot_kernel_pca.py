@@ -2,7 +2,7 @@
 Kernel PCA and discriminants
 ============================
 
-Principal components in the feature space of a kernel unroll what no straight line can; a kernel
+Principal components in the feature space of a kernel follow what no straight line can; a kernel
 discriminant also asks which directions tell classes apart.
 """
 
@@ -15,8 +15,8 @@ from mercer import PCA, RBF, KernelDiscriminant, KernelPCA
 # %%
 # Rings
 # -----
-# To a rotation, which is all that PCA can do, rings stay rings. In the feature space of a Gaussian
-# kernel a plane separates them.
+# PCA can only rotate, and rings stay rings. The directions of the largest variance in feature space
+# need not separate them either; a discriminant asks for the one that does.
 X, y = make_circles(400, noise=0.06, factor=0.4, random_state=0)
 views = {
     "PCA": PCA(2).fit_transform(X),
@@ -36,7 +36,7 @@ axes[2].set(title="kernel discriminant", yticks=[])
 # Mending pictures
 # ----------------
 # Noise leaves the subspace in which digits live. Projecting a noisy digit on 60 components and
-# finding the picture whose image is nearest takes most of it away.
+# finding the picture whose image is nearest takes a good part of it away.
 digits = load_digits().data / 16
 train, clean = digits[:1200], digits[1200:1210]
 noisy = clean + 0.25 * np.random.default_rng(0).normal(size=clean.shape)
