@@ -57,6 +57,8 @@ class Order:
         "plot_molecules",
         "plot_trees",
         "plot_fisher",
+        "plot_eigenfaces",
+        "plot_kernel_pca",
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",

@@ -109,11 +109,17 @@ class KernelMachine(BaseEstimator):
         """Return the kernel, not yet settled on any data, and the read data as points."""
         kernel = self.kernel
         if isinstance(kernel, str):
-            kernel = kernel_named(kernel, self.gamma, self.degree, self.coef0, X.shape[1])
+            gamma = self._gamma_for(X.shape[1])
+            kernel = kernel_named(kernel, gamma, self.degree, self.coef0, X.shape[1])
         if self._takes_vectors():
             _check_size(X)
             X = _compact(X)
         return kernel, kernel.encode(X)
+
+    def _gamma_for(self, columns: int) -> Any:
+        """Return the width of a kernel given by its name, for data with so many columns."""
+        del columns
+        return self.gamma
 
     _told: Array | None = None
 
