@@ -329,7 +329,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         if self.remove_zero_eig or self.n_components is None:
             kept = values > 0
             values, vectors, self.residuals_ = values[kept], vectors[:, kept], self.residuals_[kept]
-        self.eigenvalues_, self.eigenvectors_ = values, vectors
+        self.eigenvalues_, self.eigenvectors_ = values, np.ascontiguousarray(vectors)
         inverse = np.where(values > 0, 1.0 / np.sqrt(np.where(values > 0, values, 1.0)), 0.0)
         A = vectors * inverse
         # Centring moves into the coefficients: k̃(x, ·) A = k(x, ·) B + b.
