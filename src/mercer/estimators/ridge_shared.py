@@ -168,7 +168,7 @@ def spread_alphas(given: Any, targets: int) -> Array:
     """Return λ for each target, NaN where it is to be chosen."""
     if isinstance(given, str):
         return np.full(targets, np.nan)
-    if isinstance(given, Real) and 0 <= given < np.inf:
+    if isinstance(given, Real) and 0 <= float(given) < np.inf:
         return np.full(targets, float(given))
     alphas = check_alphas(given)
     if len(alphas) not in (1, targets):
