@@ -70,8 +70,8 @@ class Evaluation:
         self.stopped = ""
         self._trouble: set[str] = set()
         # A machine with some parameters replaced is never fitted itself, so a plain copy will do.
-        alone = hasattr(estimator, "_untold")
-        self._own_parameters = set(estimator.get_params(deep=False)) if alone else set[str]()
+        self._copies = hasattr(estimator, "_untold")
+        self._own_parameters = set(estimator.get_params(deep=False))
         self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
 
     @property
@@ -127,7 +127,7 @@ class Evaluation:
 
     def _made(self, cell: int) -> Any:
         given = self.candidates[cell]
-        if given.keys() <= self._own_parameters:
+        if self._copies and given.keys() <= self._own_parameters:
             twin = self.estimator._untold()
             twin.__dict__.update(given)
             return twin
