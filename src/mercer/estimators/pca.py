@@ -343,7 +343,7 @@ class Whitening(_Projection):
     Attributes
     ----------
     components_ : array
-        The map: z = components_ · (x − x̄).
+        The map W of z = W (x − x̄).
     explained_variance_ : array
         The variance of each direction kept.
     rank_ : int
