@@ -152,3 +152,15 @@ def test_more_components_than_rank_and_constant_data():
     assert KernelPCA(5, remove_zero_eig=True).fit(X).eigenvalues_.shape == (2,)
     flat = KernelPCA(2, kernel="rbf").fit(np.ones((5, 2)))
     np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [600, 2600])
+def test_few_distinct_objects_among_many(rows):
+    X = np.arange(rows)[:, None] % 4 * np.array([1.0, -2.0])
+    model = KernelPCA(6, kernel=RBF(0.1), random_state=0).fit(X)
+    exact = KernelPCA(3, kernel=RBF(0.1), eigen_solver="dense").fit(X[:600])
+    np.testing.assert_allclose(model.eigenvalues_[:3] / rows, exact.eigenvalues_ / 600, rtol=1e-9)
+    assert (model.eigenvalues_[3:] <= 1e-9 * model.eigenvalues_[0]).all()
+    assert np.isfinite(model.transform(X[:4])).all()
+    flat = KernelPCA(2, kernel=RBF(0.1), random_state=0).fit(np.ones((rows, 2)))
+    np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-6)

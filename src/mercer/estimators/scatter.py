@@ -52,7 +52,8 @@ def scatter(X: Array, centres: Array, codes: IntArray | None = None) -> Array:
     if X.dtype == np.float64:
         means = np.atleast_2d(centres)
         counts = np.array([len(X)]) if codes is None else np.bincount(codes, minlength=len(means))
-        taken = (means.T * counts) @ means
+        weighted = np.sqrt(counts)[:, None] * means
+        taken = weighted.T @ weighted
         quick: Array = X.T @ X
         quick -= taken
         if (np.diagonal(taken) <= _HARMLESS * np.diagonal(quick)).all():
