@@ -7,7 +7,7 @@ from sklearn import decomposition
 from sklearn.datasets import load_digits, load_wine
 
 from mercer import PCA, RBF, Gram, KernelPCA, Matern, NegativeDistance, Spectrum
-from mercer.estimators import kernel_pca
+from mercer.estimators import kernel_pca_solvers
 from mercer.exceptions import InvalidInput
 
 SOLVERS = ("dense", "arpack", "lanczos", "randomized")
@@ -75,12 +75,24 @@ def test_fit_transform_is_transform_and_components_have_unit_norm(cloud):
 @pytest.mark.parametrize("held", [np.float32, None], ids=["float32", "computed anew"])
 def test_short_memory_changes_the_way_and_not_the_answer(cloud, held, monkeypatch):
     exact = KernelPCA(5, kernel=RBF(0.1), eigen_solver="dense").fit(cloud)
-    monkeypatch.setattr(kernel_pca, "holdable", lambda n: None if held is None else np.dtype(held))
+    monkeypatch.setattr(kernel_pca_solvers, "holdable", lambda n, fine: held and np.dtype(held))
     model = KernelPCA(5, kernel=RBF(0.1)).fit(cloud)
     assert ("float32" if held else "anew") in model.choice_
     np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(cloud), exact.transform(cloud), atol=1e-4)
     assert (model.residuals_ <= 1e-5 * exact.eigenvalues_[0]).all()
+
+
+def test_a_fine_tolerance_is_kept_for_many_rows_too():
+    X = np.random.default_rng(0).normal(size=(2600, 3))
+    coarse = KernelPCA(3, kernel=RBF(0.1), random_state=0).fit(X)
+    fine = KernelPCA(3, kernel=RBF(0.1), random_state=0, tol=1e-11).fit(X)
+    assert "float32" in coarse.choice_
+    assert "float64" in fine.choice_
+    assert (coarse.residuals_ <= 1e-6 * coarse.eigenvalues_[0]).all()
+    assert (fine.residuals_ <= 1e-11 * fine.eigenvalues_[0]).all()
+    np.testing.assert_allclose(coarse.eigenvalues_, fine.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(coarse.transform(X[:9]), fine.transform(X[:9]), atol=1e-5)
 
 
 def test_conditionally_positive_kernels_and_strings():
@@ -140,3 +152,15 @@ def test_more_components_than_rank_and_constant_data():
     assert KernelPCA(5, remove_zero_eig=True).fit(X).eigenvalues_.shape == (2,)
     flat = KernelPCA(2, kernel="rbf").fit(np.ones((5, 2)))
     np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [600, 2600])
+def test_few_distinct_objects_among_many(rows):
+    X = np.arange(rows)[:, None] % 4 * np.array([1.0, -2.0])
+    model = KernelPCA(6, kernel=RBF(0.1), random_state=0).fit(X)
+    exact = KernelPCA(3, kernel=RBF(0.1), eigen_solver="dense").fit(X[:600])
+    np.testing.assert_allclose(model.eigenvalues_[:3] / rows, exact.eigenvalues_ / 600, rtol=1e-9)
+    assert (model.eigenvalues_[3:] <= 1e-9 * model.eigenvalues_[0]).all()
+    assert np.isfinite(model.transform(X[:4])).all()
+    flat = KernelPCA(2, kernel=RBF(0.1), random_state=0).fit(np.ones((rows, 2)))
+    np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-6)

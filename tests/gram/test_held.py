@@ -37,5 +37,6 @@ def test_other_columns_cannot_be_held(data):
 
 def test_precision_by_size():
     assert holdable(1_000) == np.float64
-    assert holdable(12_000) == np.float32
+    assert holdable(5_000) == np.float32
+    assert holdable(5_000, fine=True) == np.float64
     assert holdable(10_000_000) is None

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level
-from mercer.estimators.scatter import scatter
+from mercer.estimators.scatter import class_sums, scatter
 
 _FLOATS = [np.float64, np.float32]
 _SMALLEST_GRAM_TOL = 1e-6
@@ -180,7 +180,10 @@ class LinearDiscriminantAnalysis(
             Classes.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=_FLOATS)
+        # Sums of columns, which are needed anyway, tell whether all numbers are finite.
+        X, y = validate_data(
+            self, X, y, ensure_min_samples=2, dtype=_FLOATS, ensure_all_finite=False
+        )
         self.classes_, codes = read_classes(y, len(X))
         counts = np.bincount(codes)
         self.priors_ = read_priors(self.priors, counts, X.dtype)
@@ -188,7 +191,8 @@ class LinearDiscriminantAnalysis(
         if self.n_components is not None and self.n_components > most:
             raise ValueError("n_components cannot be larger than min(n_features, n_classes - 1).")
         self._max_components = most if self.n_components is None else self.n_components
-        self.means_ = _sums(X, codes, len(counts)) / counts[:, None].astype(X.dtype)
+        sums = class_sums(X, codes, len(counts), lambda: validate_data(self, X, reset=False))
+        self.means_ = sums / counts[:, None].astype(X.dtype)
         if self.solver == "svd":
             self._fit_svd(X, codes)
         else:
@@ -213,7 +217,7 @@ class LinearDiscriminantAnalysis(
         within = _whitener(X, self.means_, codes, self.tol)
         weights = np.sqrt(n * self.priors_ / (classes - 1))
         between = (weights[:, None] * (self.means_ - self.xbar_)) @ within
-        _, s, Vt = linalg.svd(between, full_matrices=False)
+        _, s, Vt = np.linalg.svd(between, full_matrices=False)
         spread = s**2
         whole = spread.sum() if spread.sum() > 0 else 1.0
         self.explained_variance_ratio_ = (spread / whole)[: self._max_components]
@@ -291,13 +295,6 @@ class LinearDiscriminantAnalysis(
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def _sums(X: Array, codes: IntArray, classes: int) -> Array:
-    """Return the sum of the rows of each class."""
-    members = np.zeros((classes, len(X)), dtype=X.dtype)
-    members[codes, np.arange(len(X))] = 1
-    return np.asarray(members @ X)
-
-
 def _whitener(X: Array, means: Array, codes: IntArray, tol: float) -> Array:
     """Return a map after which the spread within classes is the identity.
 
@@ -309,7 +306,7 @@ def _whitener(X: Array, means: Array, codes: IntArray, tol: float) -> Array:
         C = scatter(X, means, codes) / n
         deviation = np.sqrt(np.diagonal(C))
         scale = np.where(deviation > floor, deviation, 1.0)
-        values, vectors = linalg.eigh(C / np.outer(scale, scale), check_finite=False)
+        values, vectors = np.linalg.eigh(C / np.outer(scale, scale))
         s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
     else:
         R = X - means[codes]

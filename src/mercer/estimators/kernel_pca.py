@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,24 +17,17 @@ from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_
 
 from mercer._typing import Array
 from mercer.estimators.choice import check_name, kernel_named
+from mercer.estimators.kernel_pca_solvers import (
+    Spectrum,
+    dense_spectrum,
+    lanczos_spectrum,
+    operator,
+    randomised_spectrum,
+)
 from mercer.estimators.machine import KernelMachine
 from mercer.exceptions import InvalidInput
-from mercer.gram.centring import CentredGram, Centring
-from mercer.gram.held import HeldGram, holdable
-from mercer.gram.operator import FeatureGram, Gram, GramMatrix
+from mercer.gram.operator import Gram, GramMatrix
 from mercer.kernels.base import Kernel
-from mercer.kernels.points import Points
-from mercer.solvers.spectral import leading_eigenpairs, randomised_range
-
-
-@dataclass(frozen=True, eq=False)
-class _Spectrum:
-    """Eigenpairs of the centred matrix in descending order, and what centred it."""
-
-    values: Array
-    vectors: Array
-    residuals: Array
-    centring: Centring
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -70,7 +62,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     eigen_solver : {"auto", "dense", "arpack", "lanczos", "randomized"}
         ``"arpack"`` and ``"lanczos"`` are both the block Lanczos method of mercer.
     tol : float
-        Relative residual at which Lanczos stops; 0 takes 1e-9, or 1e-6 where K is in float32.
+        Relative residual at which Lanczos stops; 0 takes 1e-9, or 1e-6 where K is in float32, as it
+        is for more than 2,500 rows. A finer one asks for float64.
     max_iter : int or None
         The most products with K.
     iterated_power : int or "auto"
@@ -185,7 +178,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         columns = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
         self.gamma_ = self._gamma_for(columns)
         self.kernel_, self._points = self._bind(X)
-        self._publish(self._decompose(_operator(self.kernel_, self._points)))
+        self._publish(self._decompose(operator(self.kernel_, self._points)))
         self.X_fit_ = X
         if self.fit_inverse_transform:
             self._learn_inverse(X)
@@ -275,54 +268,25 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         given = self.kernel_params or {}
         return np.asarray(pairwise_kernels(X, Z, metric=self.kernel, n_jobs=self.n_jobs, **given))
 
-    def _decompose(self, gram: GramMatrix) -> _Spectrum:
+    def _decompose(self, gram: GramMatrix) -> Spectrum:
         n = gram.shape[0]
         count = n if self.n_components is None else min(n, self.n_components)
         solver = self.eigen_solver
         if solver == "auto":
             solver = "dense" if n <= 500 or count > 0.1 * n else "lanczos"
-        if solver == "dense" or count == n:
-            why = "it is small, or most of it is asked for"
-            self.choice_ = f"All of the {n:,} × {n:,} matrix: {why}."
-            return _dense_spectrum(gram, count)
-        held, how = _hold(gram)
-        centring = Centring.fit(held)
-        centred = centring.apply(held)
-        single = held.dtype == np.float32
-        if solver == "randomized":
-            vectors = self._randomised(centred, count)
-            self.choice_ = f"Randomised range finder for {count:,} of {n:,} components; {how}."
-        else:
-            self.choice_ = f"Block Lanczos for {count:,} of {n:,} components; {how}."
-            pairs = leading_eigenpairs(
-                lambda V: centred @ V,
-                n,
-                count,
-                tol=max(self.tol, 1e-6) if single else self.tol or 1e-9,
-                random=check_random_state(self.random_state),
-                block=2 * count + 5,
-                max_products=self.max_iter or 1000,
-            )
-            if not single:
-                return _Spectrum(pairs.values, pairs.vectors, pairs.residuals, centring)
-            vectors = pairs.vectors
-        # One product in full precision: eigenvalues are then right to twice the digits.
-        return _rayleigh_ritz(gram, vectors)
-
-    def _randomised(self, centred: CentredGram, count: int) -> Array:
-        n = centred.shape[0]
-        rounds = self.iterated_power
-        if isinstance(rounds, str):
-            rounds = 7 if count < 0.1 * n else 4
         random = check_random_state(self.random_state)
-        start = random.normal(size=(n, min(n, count + 10)))
-        Q = randomised_range(lambda V: centred @ V, lambda V: centred @ V, start, (rounds + 1) // 2)
-        values, Y = linalg.eigh(Q.T @ (centred @ Q))
-        best = np.argsort(-np.abs(values))[:count]
-        return np.asarray(Q @ Y[:, best])
+        if solver == "dense" or count == n:
+            return dense_spectrum(gram, count)
+        if solver == "randomized":
+            rounds = self.iterated_power
+            if isinstance(rounds, str):
+                rounds = 7 if count < 0.1 * n else 4
+            return randomised_spectrum(gram, count, rounds, random)
+        return lanczos_spectrum(gram, count, self.tol, self.max_iter or 1000, random)
 
-    def _publish(self, found: _Spectrum) -> None:
+    def _publish(self, found: Spectrum) -> None:
         centring = found.centring
+        self.choice_ = found.choice
         values = _check_psd_eigenvalues(found.values.copy(), enable_warnings=False)
         vectors, _ = svd_flip(found.vectors, None)
         self.residuals_ = found.residuals
@@ -357,52 +321,3 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         K.flat[:: len(K) + 1] += self.alpha
         self.dual_coef_ = linalg.solve(K, X, assume_a="pos", overwrite_a=True)
         self.X_transformed_fit_ = T
-
-
-def _operator(kernel: Kernel, points: Points) -> GramMatrix:
-    """Return K by way of its features where they are fewer than the points."""
-    if kernel.has_features and 2 * kernel.feature_width(points) <= len(points):
-        return FeatureGram(kernel.feature_map(points))
-    return Gram(kernel, points)
-
-
-def _hold(gram: GramMatrix) -> tuple[GramMatrix, str]:
-    """Return the matrix in the form in which many products are cheap, and say which."""
-    if not isinstance(gram, Gram):
-        return gram, "K is a product of features and never formed"
-    dtype = holdable(gram.shape[0])
-    if dtype is None:
-        return gram, "K is computed anew for each product, since it does not fit the memory"
-    return HeldGram(gram, dtype), f"half of K is held in {dtype}"
-
-
-def _dense_spectrum(gram: GramMatrix, count: int) -> _Spectrum:
-    K = gram.dense(np.float64)
-    n = len(K)
-    means = K.mean(axis=0)
-    centring = Centring(means, float(means.mean()))
-    K -= means[:, None]
-    K -= means - centring.total_mean
-    values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
-    values, vectors = values[::-1], vectors[:, ::-1]
-    residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
-    return _Spectrum(values, vectors, residuals, centring)
-
-
-def _rayleigh_ritz(gram: GramMatrix, vectors: Array) -> _Spectrum:
-    """Return the best eigenpairs of the centred matrix within the span of some vectors.
-
-    The means come from the same product, so that the kernel is evaluated once.
-    """
-    n = len(vectors)
-    V = np.linalg.qr(vectors)[0]
-    product = gram @ np.column_stack([V, np.full(n, 1 / n)])
-    W, means = product[:, :-1], product[:, -1]
-    centring = Centring(means, float(means.mean()))
-    sums = V.sum(axis=0)
-    W = W - means[:, None] * sums - (means @ V - centring.total_mean * sums)
-    T = V.T @ W
-    values, Y = linalg.eigh((T + T.T) / 2)
-    values, Y = values[::-1], Y[:, ::-1]
-    V = V @ Y
-    return _Spectrum(values, V, np.linalg.norm(W @ Y - V * values, axis=0), centring)

@@ -29,6 +29,7 @@ from mercer.estimators.pca_solvers import (
     likeliest_dimension,
     randomised,
 )
+from mercer.estimators.scatter import column_sums
 
 _FLOATS = [np.float64, np.float32]
 
@@ -171,15 +172,18 @@ class PCA(_Projection):
                 'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, '
                 f'while "{self.svd_solver}" was passed. Use svd_solver="lanczos" or "auto".'
             )
+        reading = {"dtype": _FLOATS, "accept_sparse": ("csr", "csc")}
+        # Sums of columns, which are needed anyway, tell whether all numbers are finite.
         X = validate_data(
-            self, X, dtype=_FLOATS, accept_sparse=("csr", "csc"), ensure_min_samples=2,
-            force_writeable=not self.copy,
+            self, X, **reading, ensure_min_samples=2, force_writeable=not self.copy,
+            ensure_all_finite=False,
         )  # fmt: skip
         n, d = X.shape
+        sums = column_sums(X, lambda: validate_data(self, X, **reading, reset=False))
         solver, self.choice_ = choose(self.svd_solver, X, self.n_components)
         self._fit_svd_solver = solver
         wanted = self._checked_count(solver, n, d)
-        self.mean_ = np.asarray(X.mean(axis=0)).ravel().astype(X.dtype, copy=False)
+        self.mean_ = (sums / n).astype(X.dtype, copy=False)
         parts = self._decompose(X, solver, wanted)
         values = parts.variances
         if wanted == "mle":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 from scipy import linalg, sparse, special
 from sklearn.utils.extmath import svd_flip
 
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.estimators.scatter import scatter
 from mercer.solvers.spectral import leading_eigenpairs, randomised_range
 
 _CHUNK = 2048
 """Rows whose squares are summed at once."""
+
+_SMALL = 1_000
+"""Columns up to which a covariance matrix is decomposed by one thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +75,12 @@ def covariance_eigh(X: Any, mean: Array, count: int | None) -> Decomposition:
     C = _covariance(X, mean)
     d = len(C)
     if count is None or count > 0.3 * d or count == 0:
-        values, vectors = linalg.eigh(C, check_finite=False, driver="evd")
+        values, vectors = np.linalg.eigh(C)
     else:
-        values, vectors = linalg.eigh(C, check_finite=False, subset_by_index=(d - count, d - 1))
+        # NumPy and SciPy have threads of their own, and the former still wait busily for work on
+        # the cores that the latter need. One thread does a small matrix sooner.
+        with _parallel.one_blas_thread() if d <= _SMALL else nullcontext():
+            values, vectors = linalg.eigh(C, check_finite=False, subset_by_index=(d - count, d - 1))
     _, Vt = svd_flip(None, vectors[:, ::-1].T, u_based_decision=False)
     return Decomposition(np.maximum(values[::-1], 0), Vt, float(np.trace(C)))
 

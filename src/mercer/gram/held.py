@@ -11,8 +11,8 @@ from mercer._typing import Array, IntArray
 from mercer.gram.operator import Gram, GramMatrix, row_numbers
 from mercer.kernels.definite import Definite
 
-_TILE = 256
-_FULL_PRECISION = 400_000_000
+_TILE = 512
+_FULL_PRECISION = 25_000_000
 _SHARE = 4
 
 
@@ -69,34 +69,43 @@ class HeldGram(GramMatrix):
         return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)
 
     def _multiply(self, V: Array) -> Array:
-        n, count = self.shape[0], len(self._parts)
-        U = np.ascontiguousarray(V, dtype=self.dtype)
-        workers = max(1, min(self._threads, count))
-        partial = [np.zeros((n, U.shape[1])) for _ in range(workers)]
+        # BLAS is fastest with long columns in float64, and with long rows in float32.
+        columns_first = self.dtype == np.float64
+        U = np.asarray(V, dtype=self.dtype, order="F" if columns_first else "C")
+        tiles = sorted(self._tiles)
+        workers = max(1, min(self._threads, len(tiles)))
+        partial = [np.zeros(U.shape, order="F" if columns_first else "C") for _ in range(workers)]
+
+        def add(sums: Array, part: Array, at: slice, tile: Array) -> None:
+            if columns_first:
+                sums.T[:, at] += part.T @ tile.T
+            else:
+                sums[at] += tile @ part
 
         def task(worker: int) -> None:
             sums = partial[worker]
-            for i in range(worker, count, workers):
-                rows = self._parts[i]
-                for j in range(i, count):
-                    columns, tile = self._parts[j], self._tiles[i, j]
-                    sums[rows] += tile @ U[columns]
-                    if i != j:
-                        sums[columns] += tile.T @ U[rows]
+            for i, j in tiles[worker::workers]:
+                rows, columns, tile = self._parts[i], self._parts[j], self._tiles[i, j]
+                add(sums, U[columns], rows, tile)
+                if i != j:
+                    add(sums, U[rows], columns, tile.T)
 
         _parallel.run(task, range(workers), workers)
-        total: Array = np.add.reduce(partial) if workers > 1 else partial[0]
-        return total
+        total = partial[0]
+        for more in partial[1:]:
+            total += more
+        return np.ascontiguousarray(total)
 
 
-def holdable(n: int) -> np.dtype[Any] | None:
+def holdable(n: int, fine: bool = False) -> np.dtype[Any] | None:
     """Return the precision in which a matrix of n rows can be held; None where it cannot.
 
-    Small ones are held in full precision. Larger ones in float32, while they take no more than a
-    part of the memory that is free.
+    Small ones are held in full precision, and others too where that is asked for (``fine``). The
+    rest are held in float32. None may take more than a part of the memory that is free.
     """
     if 4 * n * n <= _FULL_PRECISION:
         return np.dtype(np.float64)
+    dtype = np.dtype(np.float64 if fine else np.float32)
     there = _memory.available_bytes()
-    fits = there is None or 2 * n * n * _SHARE <= there
-    return np.dtype(np.float32) if fits else None
+    fits = there is None or n * n // 2 * dtype.itemsize * _SHARE <= there
+    return dtype if fits else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,33 +60,37 @@ def leading_eigenpairs(
     basis = np.empty((size, limit), dtype=dtype, order="F")
     images = np.empty_like(basis)
     T = np.zeros((limit, limit))
-    fresh: Array = np.linalg.qr(random.standard_normal((size, width)).astype(dtype))[0]
+    fresh = orthonormal(random.standard_normal((size, width)).astype(dtype))
     used = products = 0
     while True:
         end = used + fresh.shape[1]
         basis[:, used:end] = fresh
-        images[:, used:end] = multiply(np.ascontiguousarray(fresh))
+        images[:, used:end] = multiply(basis[:, used:end])
         products += 1
         Q, W = basis[:, :end], images[:, :end]
-        T[:end, used:end] = Q.T @ W[:, used:]
-        T[used:end, :end] = T[:end, used:end].T
-        theta, Y = linalg.eigh(T[:end, :end])
+        overlap = Q.T @ W[:, used:]
+        T[:end, used:end] = overlap
+        T[used:end, :end] = overlap.T
+        theta, Y = np.linalg.eigh(T[:end, :end])
         theta, Y = theta[::-1], Y[:, ::-1]
         found = min(count, end)
-        lead = Y[:, :found].astype(dtype)
-        vectors = Q @ lead
-        residuals = np.linalg.norm(W @ lead - vectors * theta[:found].astype(dtype), axis=0)
         scale = float(np.abs(theta).max(initial=0.0))
-        done = found == count and bool((residuals <= goal * scale).all())
-        if done or end == size or products >= max_products:
-            break
-        fresh = _new_directions(Q, W[:, used:], 100 * eps * scale)
+        last = end == size or products >= max_products
+        # Earlier images lie in the basis, so what it lacks comes from those of the last block.
+        outside = W[:, used:] - Q @ overlap
+        lacking = np.linalg.norm(outside @ Y[used:, :found].astype(dtype), axis=0)
+        if last or (found == count and bool((lacking <= goal * scale).all())):
+            pairs = _ritz_pairs(Q, W, theta[:found], Y[:, :found], products)
+            done = found == count and bool((pairs.residuals <= goal * scale).all())
+            if done or last:
+                return replace(pairs, converged=done or end == size)
+        fresh = _new_directions(Q, outside, 100 * eps * scale)
         if fresh.shape[1] == 0:
             # The basis is invariant: what is missing are vectors that A maps to zero.
             if found == count:
-                done = True
-                break
-            fresh = _new_directions(Q, random.standard_normal((size, width)).astype(dtype), 0.0)
+                return _ritz_pairs(Q, W, theta[:found], Y[:, :found], products)
+            more = random.standard_normal((size, width)).astype(dtype)
+            fresh = _new_directions(Q, more - Q @ (Q.T @ more), 0.0)
         used = end
         if used + fresh.shape[1] > limit:
             fresh = fresh[:, : size - used] if limit == size else fresh
@@ -96,22 +100,49 @@ def leading_eigenpairs(
                 basis[:, :used], images[:, :used] = Q @ best, W @ best
                 T[:] = 0.0
                 T[:used, :used] = np.diag(theta[:used])
-    complete = done or end == size
-    return Eigenpairs(theta[:found].astype(dtype), vectors, residuals, products, complete)
+
+
+def _ritz_pairs(Q: Array, W: Array, theta: Array, Y: Array, products: int) -> Eigenpairs:
+    """Return the pairs of the Rayleigh quotient with their true residuals; W is AQ."""
+    values, lead = theta.astype(Q.dtype), Y.astype(Q.dtype)
+    vectors = Q @ lead
+    residuals = np.linalg.norm(W @ lead - vectors * values, axis=0)
+    return Eigenpairs(values, vectors, residuals, products, converged=True)
 
 
 def _new_directions(Q: Array, block: Array, smallest: float) -> Array:
     """Return an orthonormal basis of what a block has outside the span of Q."""
-    block = block - Q @ (Q.T @ block)
-    block -= Q @ (Q.T @ block)
+    fresh = orthonormal(block, smallest)[:, : Q.shape[0] - Q.shape[1]]
+    # What cancellation has left over is not yet orthogonal to Q.
+    return orthonormal(fresh - Q @ (Q.T @ fresh))
+
+
+def orthonormal(block: Array, smallest: float = 0.0) -> Array:
+    """Return an orthonormal basis of the columns of a block, without those that are too small.
+
+    Products with a small triangle are much quicker than Householder's reflections. The second one
+    mends what rounding has left of the first, unless the columns are nearly dependent.
+    """
+    sizes = np.linalg.norm(block, axis=0)
+    if (sizes > smallest).all() and block.shape[1]:
+        try:
+            result = _divided_by_root(_divided_by_root(block / sizes))
+            overlap = result.T @ result
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            overlap.flat[:: len(overlap) + 1] -= 1
+            if np.abs(overlap).max() <= 100 * np.finfo(block.dtype).eps:
+                return result
     directions, R, _ = linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
-    sizes = np.abs(np.diagonal(R))
-    directions = directions[:, : int((sizes > smallest).sum())]
-    directions = directions[:, : Q.shape[0] - Q.shape[1]]
-    # Directions that were left over from cancellation are not yet orthogonal to Q.
-    directions = directions - Q @ (Q.T @ directions)
-    result: Array = np.linalg.qr(directions)[0] if directions.shape[1] else directions
-    return result
+    kept = int((np.abs(np.diagonal(R)) > smallest).sum())
+    return np.asarray(directions[:, :kept])
+
+
+def _divided_by_root(block: Array) -> Array:
+    """Return BL⁻ᵀ with LLᵀ = BᵀB, whose columns are orthonormal."""
+    L = np.linalg.cholesky(block.T @ block)
+    return np.asarray(block @ np.linalg.inv(L).T)
 
 
 def randomised_range(

@@ -1,0 +1,142 @@
+"""Three ways to the eigenvectors of a centred Gram matrix, and the forms in which it is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from mercer import _parallel
+from mercer._typing import Array
+from mercer.gram.centring import Centring
+from mercer.gram.held import HeldGram, holdable
+from mercer.gram.operator import FeatureGram, Gram, GramMatrix
+from mercer.kernels.base import Kernel
+from mercer.kernels.points import Points
+from mercer.solvers.spectral import leading_eigenpairs, orthonormal, randomised_range
+
+_TOLERANCE = 1e-9
+_SINGLE_TOLERANCE = 1e-6
+_LANES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Eigenpairs of the centred matrix in descending order, what centred it, and how they came."""
+
+    values: Array
+    vectors: Array
+    residuals: Array
+    centring: Centring
+    choice: str
+
+
+def operator(kernel: Kernel, points: Points) -> GramMatrix:
+    """Return K by way of its features where they are fewer than the points."""
+    if kernel.has_features and 2 * kernel.feature_width(points) <= len(points):
+        return FeatureGram(kernel.feature_map(points))
+    return Gram(kernel, points)
+
+
+def dense_spectrum(gram: GramMatrix, count: int) -> Spectrum:
+    """Decompose the whole matrix."""
+    K = gram.dense(np.float64)
+    n = len(K)
+    means = K.mean(axis=0)
+    centring = Centring(means, float(means.mean()))
+    K -= means[:, None]
+    K -= means - centring.total_mean
+    values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
+    choice = f"All of the {n:,} × {n:,} matrix: it is small, or most of it is asked for."
+    return Spectrum(values, vectors, residuals, centring, choice)
+
+
+def lanczos_spectrum(
+    gram: GramMatrix, count: int, tol: float, max_products: int, random: Any
+) -> Spectrum:
+    """Find leading eigenpairs with products alone."""
+    n = gram.shape[0]
+    fine = 0 < tol < _SINGLE_TOLERANCE
+    with _held(gram, fine) as (held, how):
+        single = held.dtype == np.float32
+        pairs = leading_eigenpairs(
+            _centred(held),
+            n,
+            count,
+            tol=max(tol, _SINGLE_TOLERANCE) if single else tol or _TOLERANCE,
+            random=random,
+            block=_LANES * -(-(2 * count + 4) // _LANES),
+            max_products=max_products,
+        )
+        choice = f"Block Lanczos for {count:,} of {n:,} components; {how}."
+        if single:
+            return _rayleigh_ritz(gram, pairs.vectors, choice)
+        return Spectrum(pairs.values, pairs.vectors, pairs.residuals, Centring.fit(held), choice)
+
+
+def randomised_spectrum(gram: GramMatrix, count: int, rounds: int, random: Any) -> Spectrum:
+    """Find leading eigenpairs from products with a few random vectors."""
+    n = gram.shape[0]
+    with _held(gram) as (held, how):
+        multiply = _centred(held)
+        start = random.normal(size=(n, min(n, count + 10)))
+        Q = randomised_range(multiply, multiply, start, (rounds + 1) // 2)
+        values, Y = np.linalg.eigh(Q.T @ multiply(Q))
+        best = np.argsort(-np.abs(values))[:count]
+        choice = f"Randomised range finder for {count:,} of {n:,} components; {how}."
+        return _rayleigh_ritz(gram, Q @ Y[:, best], choice)
+
+
+@contextmanager
+def _held(gram: GramMatrix, fine: bool = False) -> Iterator[tuple[GramMatrix, str]]:
+    """Give the matrix in the form in which many products are cheap, and say which.
+
+    Our threads multiply with tiles of K. Meanwhile those of BLAS are held: they would wait busily
+    for their next work, on cores that ours need.
+    """
+    if not isinstance(gram, Gram):
+        yield gram, "K is a product of features and never formed"
+        return
+    with _parallel.one_blas_thread():
+        dtype = holdable(gram.shape[0], fine)
+        if dtype is None:
+            yield gram, "K is computed anew for each product, since it does not fit the memory"
+        else:
+            yield HeldGram(gram, dtype), f"half of K is held in {dtype}"
+
+
+def _centred(gram: GramMatrix) -> Callable[[Array], Array]:
+    """Return the product with HKH: the means of vectors are taken off before and after K."""
+
+    def multiply(V: Array) -> Array:
+        W = gram @ (V - V.mean(axis=0))
+        W -= W.mean(axis=0)
+        return W
+
+    return multiply
+
+
+def _rayleigh_ritz(gram: GramMatrix, vectors: Array, choice: str) -> Spectrum:
+    """Return the best eigenpairs of the centred matrix within the span of some vectors.
+
+    One product in full precision: eigenvalues are then right to twice the digits of the vectors.
+    The means come from the same product, so that the kernel is evaluated once.
+    """
+    n = len(vectors)
+    V = orthonormal(vectors)
+    product = gram @ np.column_stack([V, np.full(n, 1 / n)])
+    W, means = product[:, :-1], product[:, -1]
+    centring = Centring(means, float(means.mean()))
+    sums = V.sum(axis=0)
+    W = W - means[:, None] * sums - (means @ V - centring.total_mean * sums)
+    T = V.T @ W
+    values, Y = np.linalg.eigh((T + T.T) / 2)
+    values, Y = values[::-1], Y[:, ::-1]
+    V = V @ Y
+    return Spectrum(values, V, np.linalg.norm(W @ Y - V * values, axis=0), centring, choice)
