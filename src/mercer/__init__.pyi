@@ -21,6 +21,11 @@ from mercer.estimators.kernel_logistic import (
 from mercer.estimators.kernel_pca import KernelPCA as KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
+from mercer.estimators.laplacian import (
+    LaplacianRidge as LaplacianRidge,
+    LaplacianSVC as LaplacianSVC,
+    labelled_folds as labelled_folds,
+)
 from mercer.estimators.linear import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
@@ -43,6 +48,7 @@ from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
     CannotSave as CannotSave,
+    DisconnectedGraphWarning as DisconnectedGraphWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,

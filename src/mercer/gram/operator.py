@@ -18,6 +18,9 @@ from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 
 
+_FEW_ROWS = 500
+
+
 class GramMatrix:
     """The face that all Gram matrices share, however they are computed."""
 
@@ -293,6 +296,16 @@ class FeatureGram(GramMatrix):
 
     def _multiply(self, V: Array) -> Array:
         return np.asarray(self.left.values @ (self.right.values.T @ V))
+
+
+def gram_of(kernel: Kernel, points: Points) -> GramMatrix:
+    """Return the Gram matrix of some points in float64, through features where they are few."""
+    n = len(points)
+    if n >= _FEW_ROWS and kernel.has_features and 4 * kernel.feature_width(points) <= n:
+        phi = kernel.feature_map(points)
+        if 4 * phi.values.shape[1] <= n:
+            return FeatureGram(phi)
+    return Gram(kernel, points, dtype=np.float64)
 
 
 def row_numbers(index: Any, count: int) -> IntArray:

@@ -1,0 +1,108 @@
+"""The graph of nearest neighbours in the distance of a kernel, and its Laplacian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from mercer import _parallel
+from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidParameter
+from mercer.gram.operator import GramMatrix
+
+WEIGHTS = ("binary", "heat")
+_BLOCK_VALUES = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourGraph:
+    """A symmetric graph on points: two are joined where one is among the nearest of the other.
+
+    Attributes
+    ----------
+    weights : sparse array of shape (n, n)
+        The weight of each edge, nothing on the diagonal.
+    """
+
+    weights: Any
+
+    def __len__(self) -> int:
+        return int(self.weights.shape[0])
+
+    def components(self) -> IntArray:
+        """Return for each point the number of its connected component, from 0."""
+        _, labels = csgraph.connected_components(self.weights, directed=False)
+        return np.asarray(labels, dtype=np.intp)
+
+    def laplacian(self, normalized: bool = True) -> Any:
+        """Return L = D − W, or L = I − D^(−½) W D^(−½), as a sparse array.
+
+        fᵀLf = ½ Σ wᵢⱼ (fᵢ − fⱼ)², with fᵢ/√dᵢ in place of fᵢ if normalised.
+        """
+        degrees = np.asarray(self.weights.sum(axis=1)).ravel()
+        diagonal = degrees
+        W = self.weights
+        if normalized:
+            there = degrees > 0
+            scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=there)
+            W = sparse.diags_array(scale) @ W @ sparse.diags_array(scale)
+            diagonal = there.astype(np.float64)
+        return sparse.csr_array(sparse.diags_array(diagonal) - W)
+
+
+def neighbour_graph(
+    gram: GramMatrix, neighbours: int = 10, weights: str = "binary", keep: Array | None = None
+) -> NeighbourGraph:
+    """Join each point to its nearest ones in d²(x, z) = k(x, x) − 2k(x, z) + k(z, z).
+
+    Only blocks of rows of the matrix exist at any time; no distance matrix does.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        Of the points with themselves.
+    neighbours : int
+        How many nearest points each one is joined to. The graph is made symmetric, so a point may
+        have more.
+    weights : {"binary", "heat"}
+        1 for each edge, or exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours.
+    keep : array of shape (n, n), optional
+        Is filled with the rows that are computed anyway, in its own precision.
+    """
+    if weights not in WEIGHTS:
+        raise InvalidParameter(f"weights={weights!r} has to be one of {', '.join(WEIGHTS)}.")
+    n = gram.shape[0]
+    if neighbours < 1:
+        raise InvalidParameter(f"neighbours={neighbours} has to be 1 or more.")
+    count = min(neighbours, n - 1)
+    diagonal = np.asarray(gram.diag(), dtype=np.float64)
+    nearest = np.empty((n, count), dtype=np.intp)
+    squares = np.empty((n, count))
+    height = max(1, _BLOCK_VALUES // n)
+
+    def task(start: int) -> None:
+        at = np.arange(start, min(start + height, n))
+        rows = np.asarray(gram.rows(at))
+        if keep is not None:
+            keep[at[0] : at[-1] + 1] = rows
+        distances = np.asarray(diagonal - 2.0 * rows, dtype=np.float64)
+        distances[at - start, at] = np.inf
+        chosen = np.argpartition(distances, max(count - 1, 0), axis=1)[:, :count]
+        nearest[at] = chosen
+        squares[at] = np.take_along_axis(distances, chosen, axis=1) + diagonal[at, None]
+
+    _parallel.run(task, range(0, n, height), _parallel.thread_count())
+    np.maximum(squares, 0.0, out=squares)
+    values = np.ones(n * count)
+    if weights == "heat":
+        mean = float(squares.mean()) if squares.size else 0.0
+        values = np.exp(-squares.ravel() / (mean if mean > 0 else 1.0))
+        # An edge that underflows is still an edge.
+        np.maximum(values, np.finfo(np.float64).tiny, out=values)
+    starts = count * np.arange(n + 1)
+    one_way = sparse.csr_array((values, nearest.ravel(), starts), shape=(n, n))
+    return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
