@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_definite, check_name
 from mercer.estimators.machine import KernelMachine, _check_rows
@@ -100,13 +101,15 @@ class LaplacianMachine(KernelMachine):
         problems = pose(self._roughness(ground.graph))
         bends = max(float(problem.weights.max()) for problem in problems)
         stiffest = problems[0].roughness.norm() + bends
-        found = manifold.solve(
-            problems,
-            ground.multiply,
-            ground.exact,
-            ground.span(problems[0].penalty / stiffest),
-            Limits(self.tol, self.max_iter, ends),
-        )
+        # Most matrices are small, and products with the large one have threads of their own.
+        with _parallel.one_blas_thread():
+            found = manifold.solve(
+                problems,
+                ground.multiply,
+                ground.exact,
+                ground.span(problems[0].penalty / stiffest),
+                Limits(self.tol, self.max_iter, ends),
+            )
         self.certificate_ = found.certificate
         self.n_iter_ = found.certificate.iterations
         if not np.isfinite(found.coef).all():

@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from mercer import _parallel
+from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.gram.operator import GramMatrix
 
 WEIGHTS = ("binary", "heat")
-_BLOCK_VALUES = 1 << 19
+_TILE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def neighbour_graph(
 ) -> NeighbourGraph:
     """Join each point to its nearest ones in d²(x, z) = k(x, x) − 2k(x, z) + k(z, z).
 
-    Only blocks of rows of the matrix exist at any time; no distance matrix does.
+    Only blocks of the matrix exist at any time, each computed once; no distance matrix does.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def neighbour_graph(
     weights : {"binary", "heat"}
         1 for each edge, or exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours.
     keep : array of shape (n, n), optional
-        Is filled with the rows that are computed anyway, in its own precision.
+        Is filled with the values that are computed anyway, in its own precision.
     """
     if weights not in WEIGHTS:
         raise InvalidParameter(f"weights={weights!r} has to be one of {', '.join(WEIGHTS)}.")
@@ -80,22 +80,29 @@ def neighbour_graph(
         raise InvalidParameter(f"neighbours={neighbours} has to be 1 or more.")
     count = min(neighbours, n - 1)
     diagonal = np.asarray(gram.diag(), dtype=np.float64)
-    nearest = np.empty((n, count), dtype=np.intp)
-    squares = np.empty((n, count))
-    height = max(1, _BLOCK_VALUES // n)
+    threads = _parallel.thread_count()
+    parts = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
+    pairs = [(i, j) for at, i in enumerate(parts) for j in parts[at:]]
+    # One set of lists for each thread, since a point is met by several blocks at once.
+    spare = [_Lists(n, count) for _ in range(threads)]
 
-    def task(start: int) -> None:
-        at = np.arange(start, min(start + height, n))
-        rows = np.asarray(gram.rows(at))
-        if keep is not None:
-            keep[at[0] : at[-1] + 1] = rows
-        distances = np.asarray(diagonal - 2.0 * rows, dtype=np.float64)
-        distances[at - start, at] = np.inf
-        chosen = np.argpartition(distances, max(count - 1, 0), axis=1)[:, :count]
-        nearest[at] = chosen
-        squares[at] = np.take_along_axis(distances, chosen, axis=1) + diagonal[at, None]
+    def task(pair: tuple[slice, slice]) -> None:
+        i, j = pair
+        block = np.ascontiguousarray(gram.block(i, j), dtype=np.float64)
+        lists = spare.pop()
+        for rows, columns, part in ((i, j, block), (j, i, block.T))[: 1 if i == j else 2]:
+            part = np.ascontiguousarray(part)
+            if keep is not None:
+                keep[rows, columns] = part
+            if count:
+                _fast.neighbours.nearest(
+                    part, diagonal, rows.start, columns.start, lists.squares, lists.chosen
+                )
+        spare.append(lists)
 
-    _parallel.run(task, range(0, n, height), _parallel.thread_count())
+    _parallel.run(task, pairs, threads)
+    nearest, squares = _merge(spare, count)
+    squares += diagonal[:, None]
     np.maximum(squares, 0.0, out=squares)
     values = np.ones(n * count)
     if weights == "heat":
@@ -106,3 +113,23 @@ def neighbour_graph(
     starts = count * np.arange(n + 1)
     one_way = sparse.csr_array((values, nearest.ravel(), starts), shape=(n, n))
     return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
+
+
+class _Lists:
+    """The nearest points of each point among those met so far, ascending."""
+
+    def __init__(self, n: int, count: int) -> None:
+        self.squares: Array = np.full((n, count), np.inf)
+        self.chosen = np.full((n, count), -1, dtype=np.int64)
+
+
+def _merge(lists: list[_Lists], count: int) -> tuple[IntArray, Array]:
+    """Return the nearest points over several lists, and k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ)."""
+    squares = np.hstack([each.squares for each in lists])
+    chosen = np.hstack([each.chosen for each in lists])
+    # Among equals the first point, however many threads there were.
+    order = np.lexsort((chosen, squares), axis=1)[:, :count]
+    return (
+        np.take_along_axis(chosen, order, axis=1).astype(np.intp),
+        np.take_along_axis(squares, order, axis=1),
+    )

@@ -45,6 +45,10 @@ class GramMatrix:
         """Return some rows as a dense array."""
         raise NotImplementedError
 
+    def block(self, rows: slice, columns: slice) -> Array:
+        """Return the values of some rows and columns, in memory of its own."""
+        return self.rows(rows)[:, columns]
+
     def take(self, rows: Any, columns: Any = None) -> GramMatrix:
         """Return the Gram matrix of some rows and columns (``rows`` too if symmetric)."""
         raise NotImplementedError
@@ -167,6 +171,10 @@ class Gram(GramMatrix):
         rows = row_numbers(index, self.shape[0])
         return self._cache.fetch(rows, self._compute_rows)
 
+    def block(self, rows: slice, columns: slice) -> Array:
+        self._evaluator._prepare()
+        return self._evaluator.values(rows, columns)
+
     def take(self, rows: Any, columns: Any = None) -> Gram:
         at = row_numbers(rows, self.shape[0])
         if self.symmetric and columns is None:
@@ -278,6 +286,11 @@ class FeatureGram(GramMatrix):
     def rows(self, index: Any) -> Array:
         rows = row_numbers(index, self.shape[0])
         part: Array = self.left.take(rows) @ self.right.T
+        return part
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        left, right = (row_numbers(part, n) for part, n in zip((rows, columns), self.shape, strict=True))
+        part: Array = self.left.take(left) @ self.right.take(right).T
         return part
 
     def take(self, rows: Any, columns: Any = None) -> FeatureGram:

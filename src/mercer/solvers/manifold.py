@@ -118,7 +118,9 @@ class Subspace:
     def __init__(self, chosen: PivotedRows, problem: ManifoldProblem) -> None:
         self.F, self.pivots = chosen.F, chosen.pivots
         # K ≈ FFᵀ is exact in the rows of the pivots, so KQ = F asks for F_pᵀQ = 1.
-        self.Q: Array = np.linalg.pinv(self.F[self.pivots]).T
+        corner = self.F[self.pivots]
+        square = corner.shape[0] == corner.shape[1]
+        self.Q: Array = (np.linalg.inv(corner) if square else np.linalg.pinv(corner)).T
         self.penalty = problem.penalty
         smooth = self.F.T @ problem.roughness(self.F)
         self.base: Array = (smooth + smooth.T) / 2

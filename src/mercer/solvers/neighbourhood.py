@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory
+from mercer import _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.neighbours import NeighbourGraph, neighbour_graph
 from mercer.gram.operator import GramMatrix
@@ -14,6 +14,7 @@ from mercer.solvers.krylov import PivotedRows, pivoted_rows
 
 _FULL_PRECISION = 2_048
 """Rows up to which the matrix is held in float64, which costs little."""
+_BAND = 512
 _SHARE = 2
 """The matrix may take this part of the memory that is free."""
 
@@ -38,20 +39,18 @@ class Neighbourhood:
 
     def multiply(self, V: Array) -> Array:
         """Return KV, in the precision in which K is held."""
-        if self.held is None:
-            return self.gram @ V
-        return np.asarray(self.held @ V.astype(self.held.dtype), dtype=np.float64)
+        return self.gram @ V if self.held is None else _product(self.held, V)
 
     def exact(self, V: Array) -> Array:
         """Return KV in float64."""
         if self.held is None or self.held.dtype != np.float64:
             return self.gram @ V
-        return np.asarray(self.held @ V)
+        return _product(self.held, V)
 
     def span(self, bound: float) -> PivotedRows:
         """Choose points that span what matters of K, if its rest is worth at most ``bound``."""
         n = self.gram.shape[0]
-        rank = max(64, int(5 * n**0.5))
+        rank = max(64, int(2.5 * n**0.5))
         return pivoted_rows(self, rank, np.random.default_rng(0), enough=bound)
 
     def diag(self) -> Array:
@@ -61,6 +60,19 @@ class Neighbourhood:
     def rows(self, index: IntArray) -> Array:
         """Return rows of K."""
         return self.gram.rows(index) if self.held is None else self.held[index]
+
+
+def _product(K: Array, V: Array) -> Array:
+    """Multiply on threads of ours: those of BLAS wait for each other where cores are busy."""
+    U = V.astype(K.dtype)
+    product = np.empty(V.shape)
+
+    def task(start: int) -> None:
+        product[start : start + _BAND] = K[start : start + _BAND] @ U
+
+    threads = 1 if len(K) <= _FULL_PRECISION else _parallel.thread_count()
+    _parallel.run(task, range(0, len(K), _BAND), threads)
+    return product
 
 
 def precision(n: int, cheap: bool) -> np.dtype[Any] | None:
