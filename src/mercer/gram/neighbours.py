@@ -14,7 +14,7 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.gram.operator import GramMatrix
 
-WEIGHTS = ("binary", "heat")
+WEIGHTS = ("heat", "binary")
 _TILE = 256
 
 
@@ -55,7 +55,7 @@ class NeighbourGraph:
 
 
 def neighbour_graph(
-    gram: GramMatrix, neighbours: int = 10, weights: str = "binary", keep: Array | None = None
+    gram: GramMatrix, neighbours: int = 10, weights: str = "heat", keep: Array | None = None
 ) -> NeighbourGraph:
     """Join each point to its nearest ones in d²(x, z) = k(x, x) − 2k(x, z) + k(z, z).
 
@@ -68,8 +68,8 @@ def neighbour_graph(
     neighbours : int
         How many nearest points each one is joined to. The graph is made symmetric, so a point may
         have more.
-    weights : {"binary", "heat"}
-        1 for each edge, or exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours.
+    weights : {"heat", "binary"}
+        exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours, or 1 for each edge.
     keep : array of shape (n, n), optional
         Is filled with the values that are computed anyway, in its own precision.
     """

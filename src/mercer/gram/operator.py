@@ -17,7 +17,6 @@ from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 
-
 _FEW_ROWS = 500
 
 
@@ -289,7 +288,9 @@ class FeatureGram(GramMatrix):
         return part
 
     def block(self, rows: slice, columns: slice) -> Array:
-        left, right = (row_numbers(part, n) for part, n in zip((rows, columns), self.shape, strict=True))
+        left, right = (
+            row_numbers(part, n) for part, n in zip((rows, columns), self.shape, strict=True)
+        )
         part: Array = self.left.take(left) @ self.right.take(right).T
         return part
 

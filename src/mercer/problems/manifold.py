@@ -47,8 +47,8 @@ class ManifoldProblem:
     yᵢβᵢ ≥ 0 of the dual. A free constant b asks Σβ = 0.
 
     Every β and s bound the optimum from below, and nothing has to be inverted for that. At the
-    optimum β = we, s is f at the points, and f = Σ γⱼ k(xⱼ, ·). For any other f the same choice of β
-    and s leaves a gap of ‖g‖²/2a, g being the gradient af + Rf − β in the space of the kernel.
+    optimum β = we, s is f at the points, and f = Σ γⱼ k(xⱼ, ·). For any other f the same choice of
+    β and s leaves a gap of ‖g‖²/2a, g being the gradient af + Rf − β in the space of the kernel.
 
     Parameters
     ----------

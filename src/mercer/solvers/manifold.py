@@ -5,8 +5,8 @@ the Newton system is H = a + (R + D)K, where R is the roughness on the graph and
 curvatures of the losses. H is never below a, and a function of H costs one product with K.
 
 A few hundred points chosen by randomly pivoted Cholesky span a subspace in which the problem is
-solved first, densely; in this subspace the preconditioner is H itself, outside it is a. What is left
-to the conjugate gradients is what the subspace does not see.
+solved first, densely; in this subspace the preconditioner is H itself, outside it is a. What is
+left to the conjugate gradients is what the subspace does not see.
 
 References
 ----------

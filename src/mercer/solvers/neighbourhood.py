@@ -15,6 +15,7 @@ from mercer.solvers.krylov import PivotedRows, pivoted_rows
 _FULL_PRECISION = 2_048
 """Rows up to which the matrix is held in float64, which costs little."""
 _BAND = 512
+_LEAST_RANK, _STIFF = 200, 50.0
 _SHARE = 2
 """The matrix may take this part of the memory that is free."""
 
@@ -47,11 +48,15 @@ class Neighbourhood:
             return self.gram @ V
         return _product(self.held, V)
 
-    def span(self, bound: float) -> PivotedRows:
-        """Choose points that span what matters of K, if its rest is worth at most ``bound``."""
-        n = self.gram.shape[0]
-        rank = max(64, int(2.5 * n**0.5))
-        return pivoted_rows(self, rank, np.random.default_rng(0), enough=bound)
+    def span(self, stiffness: float) -> PivotedRows:
+        """Choose points that span what matters of K.
+
+        ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
+        stiff problem pays for a larger subspace, which saves products with K.
+        """
+        rank = max(_LEAST_RANK, int(2.5 * self.gram.shape[0] ** 0.5))
+        rank *= 1 if stiffness < _STIFF else 2
+        return pivoted_rows(self, rank, np.random.default_rng(0), enough=1 / stiffness)
 
     def diag(self) -> Array:
         """Return the diagonal of K."""
