@@ -26,6 +26,13 @@ EXERCISES = {
         for band in (None, 3):
             GlobalAlignment(0.01, band).log_values(X)
     """,
+    "neighbours": """
+        import numpy as np
+        from mercer import LaplacianRidge
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        LaplacianRidge().fit(X, X[:, 0])
+    """,
     "network": """
         import warnings
         import numpy as np

@@ -21,6 +21,8 @@ from mercer.estimators.kernel_logistic import (
 from mercer.estimators.kernel_pca import KernelPCA as KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
+from mercer.estimators.laplacian_ridge import LaplacianRidge as LaplacianRidge
+from mercer.estimators.laplacian_svc import LaplacianSVC as LaplacianSVC
 from mercer.estimators.linear import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
@@ -41,8 +43,10 @@ from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
+from mercer.estimators.unlabelled import labelled_folds as labelled_folds
 from mercer.exceptions import (
     CannotSave as CannotSave,
+    DisconnectedGraphWarning as DisconnectedGraphWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,

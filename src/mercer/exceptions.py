@@ -85,3 +85,7 @@ class CannotSave(MercerError, TypeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel is not positive semi-definite in general."""
+
+
+class DisconnectedGraphWarning(UserWarning):
+    """A graph of neighbours falls apart, and labels do not reach all of its parts."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         kmers as kmers,
         lasso as lasso,
         multiclass as multiclass,
+        neighbours as neighbours,
         network as network,
         pairwise as pairwise,
         path as path,

@@ -32,7 +32,7 @@ from mercer.estimators.ridge_shared import (
     spread_alphas,
 )
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.gram.operator import FeatureGram, Gram, GramMatrix
+from mercer.gram.operator import FeatureGram, GramMatrix, gram_of
 from mercer.kernels import registry
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
@@ -44,7 +44,6 @@ from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.ridge import RidgeSystem
 from mercer.solvers.ridge_path import RidgePath, Spectrum, ridge_path, usual_alphas
 
-_FEW_ROWS = 500
 _MANY_ALPHAS = 8
 ADVICE = {
     "max_iter": "it stopped at max_iter: raise it, raise alpha, or loosen tol",
@@ -289,12 +288,7 @@ class KernelRidge(SharedRidge):
 
     def _gram(self, kernel: Kernel, points: Points) -> GramMatrix:
         """Return the Gram matrix, through features where they are few."""
-        n = len(points)
-        if n >= _FEW_ROWS and kernel.has_features and 4 * kernel.feature_width(points) <= n:
-            phi = kernel.feature_map(points)
-            if 4 * phi.values.shape[1] <= n:
-                return FeatureGram(phi)
-        return Gram(kernel, points, dtype=np.float64)
+        return gram_of(kernel, points)
 
     def _solve(
         self, points: Points, Y: Array, weights: Array, alphas: Array

@@ -17,6 +17,8 @@ from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 
+_FEW_ROWS = 500
+
 
 class GramMatrix:
     """The face that all Gram matrices share, however they are computed."""
@@ -41,6 +43,10 @@ class GramMatrix:
     def rows(self, index: Any) -> Array:
         """Return some rows as a dense array."""
         raise NotImplementedError
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        """Return the values of some rows and columns, in memory of its own."""
+        return self.rows(rows)[:, columns]
 
     def take(self, rows: Any, columns: Any = None) -> GramMatrix:
         """Return the Gram matrix of some rows and columns (``rows`` too if symmetric)."""
@@ -164,6 +170,10 @@ class Gram(GramMatrix):
         rows = row_numbers(index, self.shape[0])
         return self._cache.fetch(rows, self._compute_rows)
 
+    def block(self, rows: slice, columns: slice) -> Array:
+        self._evaluator._prepare()
+        return self._evaluator.values(rows, columns)
+
     def take(self, rows: Any, columns: Any = None) -> Gram:
         at = row_numbers(rows, self.shape[0])
         if self.symmetric and columns is None:
@@ -277,6 +287,13 @@ class FeatureGram(GramMatrix):
         part: Array = self.left.take(rows) @ self.right.T
         return part
 
+    def block(self, rows: slice, columns: slice) -> Array:
+        left, right = (
+            row_numbers(part, n) for part, n in zip((rows, columns), self.shape, strict=True)
+        )
+        part: Array = self.left.take(left) @ self.right.take(right).T
+        return part
+
     def take(self, rows: Any, columns: Any = None) -> FeatureGram:
         left = self.left.take(row_numbers(rows, self.shape[0]))
         if self.symmetric and columns is None:
@@ -293,6 +310,16 @@ class FeatureGram(GramMatrix):
 
     def _multiply(self, V: Array) -> Array:
         return np.asarray(self.left.values @ (self.right.values.T @ V))
+
+
+def gram_of(kernel: Kernel, points: Points) -> GramMatrix:
+    """Return the Gram matrix of some points in float64, through features where they are few."""
+    n = len(points)
+    if n >= _FEW_ROWS and kernel.has_features and 4 * kernel.feature_width(points) <= n:
+        phi = kernel.feature_map(points)
+        if 4 * phi.values.shape[1] <= n:
+            return FeatureGram(phi)
+    return Gram(kernel, points, dtype=np.float64)
 
 
 def row_numbers(index: Any, count: int) -> IntArray:

@@ -36,6 +36,8 @@ from mercer.estimators.kernel_logistic import KernelLogisticRegression
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.estimators.laplacian_ridge import LaplacianRidge
+from mercer.estimators.laplacian_svc import LaplacianSVC
 from mercer.estimators.linear import ElasticNet, Lasso
 from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
@@ -315,6 +317,8 @@ ESTIMATORS = (
     estimator(LogisticRegression, model_linear.LOGISTIC, _check_linear),
     estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
+    estimator(LaplacianSVC, model_regression.LAPLACIAN_SVC, model_regression.check_laplacian),
+    estimator(LaplacianRidge, model_regression.LAPLACIAN_RIDGE, model_regression.check_laplacian),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),

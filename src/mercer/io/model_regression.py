@@ -22,7 +22,7 @@ from mercer._files.fields import (
     Plain,
 )
 from mercer.estimators.gp_classifier import Latent
-from mercer.io.model_points import SEEN, check_points
+from mercer.io.model_points import MATRIX, SEEN, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -137,6 +137,53 @@ def check_logistic(model: Any) -> None:
         raise Mismatch(f"it has {functions} functions for {k} classes")
     if not model.shape_fit_ or model.shape_fit_[0] != rows:
         raise Mismatch("it has not one coefficient for each training row")
+    if model._mode == "matrix" and not (
+        isinstance(model.kernel_, Precomputed) and len(model.kernel_.matrix) == rows
+    ):
+        raise Mismatch("its kernel matrix has not one row for each training row")
+
+
+_MANIFOLD: dict[str, Kind] = {
+    **SEEN,
+    "kernel_": A(Kernel),
+    "shape_fit_": ListOf(COUNT, tuple),
+    "_sparse": FLAG,
+    "_gamma": Maybe(OneOf(NONE, TEXT, Number(finite=False))),
+    "_fit_points": A(Points, size="rows"),
+    "graph_": MATRIX,
+    "n_connected_components_": COUNT,
+    "certificate_": A(Certificate),
+    "n_iter_": COUNT,
+}
+
+LAPLACIAN_SVC: dict[str, Kind] = {
+    **_MANIFOLD,
+    "classes_": A(np.ndarray, size="classes"),
+    "dual_coef_": Numbers("functions", "rows", any_order=True),
+    "intercept_": Numbers("functions"),
+    "transduction_": A(np.ndarray, size="rows"),
+}
+
+LAPLACIAN_RIDGE: dict[str, Kind] = {
+    **_MANIFOLD,
+    "dual_coef_": _BY_ROW,
+    "intercept_": OneOf(Number(), Numbers("targets")),
+    "transduction_": _BY_ROW,
+}
+
+
+def check_laplacian(model: Any) -> None:
+    """Raise :class:`Mismatch` where the parts of a machine on a graph of neighbours do not fit."""
+    if hasattr(model, "classes_"):
+        check_logistic(model)
+    else:
+        check_columns(model, model._fit_points)
+        count = 1 if model.dual_coef_.ndim == 1 else model.dual_coef_.shape[1]
+        if np.size(model.intercept_) != count:
+            raise Mismatch("it has not one intercept for each target")
+    rows = len(model._fit_points)
+    if model.graph_.shape != (rows, rows) or not model.shape_fit_ or model.shape_fit_[0] != rows:
+        raise Mismatch("its graph has not one node for each training row")
     if model._mode == "matrix" and not (
         isinstance(model.kernel_, Precomputed) and len(model.kernel_.matrix) == rows
     ):

@@ -106,7 +106,22 @@ class LowRank:
 def pivoted_factor(
     K: Rows, rank: int, random: np.random.Generator, enough: float = 0.0, block: int = 64
 ) -> Array:
-    """Return F with FFᵀ ≈ K by randomly pivoted Cholesky, in blocks of pivots.
+    """Return F with FFᵀ ≈ K by randomly pivoted Cholesky; see :func:`pivoted_rows`."""
+    return pivoted_rows(K, rank, random, enough, block).F
+
+
+@dataclass(frozen=True, eq=False)
+class PivotedRows:
+    """F with FFᵀ ≈ K, exactly so in the rows ``pivots``."""
+
+    F: Array
+    pivots: IntArray
+
+
+def pivoted_rows(
+    K: Rows, rank: int, random: np.random.Generator, enough: float = 0.0, block: int = 64
+) -> PivotedRows:
+    """Approximate K ≈ FFᵀ by randomly pivoted Cholesky, in blocks of pivots.
 
     Pivots are drawn with probabilities proportional to what the diagonal has left; ``rank`` rows
     of K are computed and no more. Stops where what is left of the trace is below ``enough``.
@@ -121,6 +136,7 @@ def pivoted_factor(
     F = np.zeros((n, min(rank, n)), order="F")
     first = float(left.max(initial=0.0))
     done = 0
+    chosen: list[IntArray] = []
     while done < F.shape[1]:
         total = float(left.sum())
         if total <= max(enough, n * first * np.finfo(np.float64).eps):
@@ -139,4 +155,5 @@ def pivoted_factor(
         done += new.shape[1]
         left = np.maximum(left - np.einsum("ij,ij->i", new, new), 0.0)
         left[pivots] = 0.0
-    return F[:, :done]
+        chosen.append(pivots)
+    return PivotedRows(F[:, :done], np.concatenate([*chosen, np.empty(0, dtype=np.intp)]))

@@ -1,0 +1,135 @@
+"""The graph of nearest neighbours in the distance of a kernel, and its Laplacian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from mercer import _fast, _parallel
+from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidParameter
+from mercer.gram.operator import GramMatrix
+
+WEIGHTS = ("heat", "binary")
+_TILE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourGraph:
+    """A symmetric graph on points: two are joined where one is among the nearest of the other.
+
+    Attributes
+    ----------
+    weights : sparse array of shape (n, n)
+        The weight of each edge, nothing on the diagonal.
+    """
+
+    weights: Any
+
+    def __len__(self) -> int:
+        return int(self.weights.shape[0])
+
+    def components(self) -> IntArray:
+        """Return for each point the number of its connected component, from 0."""
+        _, labels = csgraph.connected_components(self.weights, directed=False)
+        return np.asarray(labels, dtype=np.intp)
+
+    def laplacian(self, normalized: bool = True) -> Any:
+        """Return L = D − W, or L = I − D^(−½) W D^(−½), as a sparse array.
+
+        fᵀLf = ½ Σ wᵢⱼ (fᵢ − fⱼ)², with fᵢ/√dᵢ in place of fᵢ if normalised.
+        """
+        degrees = np.asarray(self.weights.sum(axis=1)).ravel()
+        diagonal = degrees
+        W = self.weights
+        if normalized:
+            there = degrees > 0
+            scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=there)
+            W = sparse.diags_array(scale) @ W @ sparse.diags_array(scale)
+            diagonal = there.astype(np.float64)
+        return sparse.csr_array(sparse.diags_array(diagonal) - W)
+
+
+def neighbour_graph(
+    gram: GramMatrix, neighbours: int = 10, weights: str = "heat", keep: Array | None = None
+) -> NeighbourGraph:
+    """Join each point to its nearest ones in d²(x, z) = k(x, x) − 2k(x, z) + k(z, z).
+
+    Only blocks of the matrix exist at any time, each computed once; no distance matrix does.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        Of the points with themselves.
+    neighbours : int
+        How many nearest points each one is joined to. The graph is made symmetric, so a point may
+        have more.
+    weights : {"heat", "binary"}
+        exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours, or 1 for each edge.
+    keep : array of shape (n, n), optional
+        Is filled with the values that are computed anyway, in its own precision.
+    """
+    if weights not in WEIGHTS:
+        raise InvalidParameter(f"weights={weights!r} has to be one of {', '.join(WEIGHTS)}.")
+    n = gram.shape[0]
+    if neighbours < 1:
+        raise InvalidParameter(f"neighbours={neighbours} has to be 1 or more.")
+    count = min(neighbours, n - 1)
+    diagonal = np.asarray(gram.diag(), dtype=np.float64)
+    threads = _parallel.thread_count()
+    parts = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
+    pairs = [(i, j) for at, i in enumerate(parts) for j in parts[at:]]
+    # One set of lists for each thread, since a point is met by several blocks at once.
+    spare = [_Lists(n, count) for _ in range(threads)]
+
+    def task(pair: tuple[slice, slice]) -> None:
+        i, j = pair
+        block = np.ascontiguousarray(gram.block(i, j), dtype=np.float64)
+        lists = spare.pop()
+        for rows, columns, part in ((i, j, block), (j, i, block.T))[: 1 if i == j else 2]:
+            part = np.ascontiguousarray(part)
+            if keep is not None:
+                keep[rows, columns] = part
+            if count:
+                _fast.neighbours.nearest(
+                    part, diagonal, rows.start, columns.start, lists.squares, lists.chosen
+                )
+        spare.append(lists)
+
+    _parallel.run(task, pairs, threads)
+    nearest, squares = _merge(spare, count)
+    squares += diagonal[:, None]
+    np.maximum(squares, 0.0, out=squares)
+    values = np.ones(n * count)
+    if weights == "heat":
+        mean = float(squares.mean()) if squares.size else 0.0
+        values = np.exp(-squares.ravel() / (mean if mean > 0 else 1.0))
+        # An edge that underflows is still an edge.
+        np.maximum(values, np.finfo(np.float64).tiny, out=values)
+    starts = count * np.arange(n + 1)
+    one_way = sparse.csr_array((values, nearest.ravel(), starts), shape=(n, n))
+    return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
+
+
+class _Lists:
+    """The nearest points of each point among those met so far, ascending."""
+
+    def __init__(self, n: int, count: int) -> None:
+        self.squares: Array = np.full((n, count), np.inf)
+        self.chosen = np.full((n, count), -1, dtype=np.int64)
+
+
+def _merge(lists: list[_Lists], count: int) -> tuple[IntArray, Array]:
+    """Return the nearest points over several lists, and k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ)."""
+    squares = np.hstack([each.squares for each in lists])
+    chosen = np.hstack([each.chosen for each in lists])
+    # Among equals the first point, however many threads there were.
+    order = np.lexsort((chosen, squares), axis=1)[:, :count]
+    return (
+        np.take_along_axis(chosen, order, axis=1).astype(np.intp),
+        np.take_along_axis(squares, order, axis=1),
+    )

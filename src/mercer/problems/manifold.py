@@ -1,0 +1,163 @@
+"""Functions that fit a few labels and vary little along the data: objective, dual, certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, IntArray
+from mercer.problems.certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Roughness:
+    """The operator R = μLᵖ of a graph: fᵀRf says how much values differ between neighbours."""
+
+    laplacian: Any
+    weight: float
+    power: int = 1
+
+    def norm(self) -> float:
+        """Return a bound on the largest eigenvalue of R."""
+        # No eigenvalue exceeds the largest sum of sizes in a row.
+        largest = float(abs(self.laplacian).sum(axis=1).max())
+        return self.weight * largest**self.power
+
+    def __call__(self, V: Array) -> Array:
+        """Return RV."""
+        if self.weight == 0:
+            return np.zeros_like(V)
+        for _ in range(self.power):
+            V = self.laplacian @ V
+        return np.asarray(self.weight * V)
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldProblem:
+    """Manifold regularisation with squared errors or the squared hinge, of one target.
+
+    primal: min ½ Σ wᵢ eᵢ² + ½a‖f‖² + ½ fᵀRf,  eᵢ = yᵢ − f(xᵢ) − b over the labelled points
+
+    dual:   max Σ (βᵢyᵢ − βᵢ²/2wᵢ) − ½ sᵀRs − ½a‖Σ γⱼ k(xⱼ, ·)‖²,  aγ = β − Rs
+
+    over β at the labelled points (0 elsewhere) and values s at all points; R = μLᵖ belongs to a
+    graph on all points. The hinge drops errors of the right sign, yᵢeᵢ ≤ 0 for yᵢ = ±1, which asks
+    yᵢβᵢ ≥ 0 of the dual. A free constant b asks Σβ = 0.
+
+    Every β and s bound the optimum from below, and nothing has to be inverted for that. At the
+    optimum β = we, s is f at the points, and f = Σ γⱼ k(xⱼ, ·). For any other f the same choice of
+    β and s leaves a gap of ‖g‖²/2a, g being the gradient af + Rf − β in the space of the kernel.
+
+    Parameters
+    ----------
+    rows : array of shape (l,)
+        The labelled points.
+    y, weights : arrays of shape (l,)
+        Their targets and weights.
+    penalty : float
+        a > 0.
+    roughness : Roughness
+        R.
+    hinge : bool
+    intercept : bool
+        Whether there is a constant b.
+
+    References
+    ----------
+    M. Belkin, P. Niyogi and V. Sindhwani, Manifold regularization, JMLR 7 (2006).
+    """
+
+    rows: IntArray
+    y: Array
+    weights: Array
+    penalty: float
+    roughness: Roughness
+    hinge: bool
+    intercept: bool
+
+    def errors(self, u: Array, bias: float) -> Array:
+        """Return the errors that count, given the values u of f at the labelled points."""
+        e = self.y - u - bias
+        return np.where(self.y * e > 0, e, 0.0) if self.hinge else e
+
+    def curvatures(self, u: Array, bias: float) -> Array:
+        """Return the second derivatives of the losses."""
+        if not self.hinge:
+            return self.weights
+        return np.where(self.y * (self.y - u - bias) > 0, self.weights, 0.0)
+
+    def best_bias(self, u: Array) -> float:
+        """Return the constant b that is best for given values; 0 where there is none."""
+        if not self.intercept:
+            return 0.0
+        # Each error vanishes at b = t; the slope Σwe falls with b, linearly between these points.
+        t = self.y - u
+        if not self.hinge:
+            return float(np.average(t, weights=self.weights))
+        order = np.argsort(t)
+        t, w, positive = t[order], self.weights[order], self.y[order] > 0
+        # Positive points count while b < t, negative ones while b > t.
+        up, down = np.where(positive, w, 0.0), np.where(positive, 0.0, w)
+        above = np.cumsum((up * t)[::-1])[::-1] - t * np.cumsum(up[::-1])[::-1]
+        below = np.cumsum(down * t) - t * np.cumsum(down)
+        slopes = above + below
+        slopes[0], slopes[-1] = max(slopes[0], 0.0), min(slopes[-1], 0.0)
+        last, first = np.flatnonzero(slopes >= 0)[-1], np.flatnonzero(slopes <= 0)[0]
+        if slopes[last] <= 0 or slopes[first] >= 0:
+            # The slope is zero here, perhaps on an interval: its middle.
+            return float(t[slopes == 0].min() + t[slopes == 0].max()) / 2
+        share = slopes[last] / (slopes[last] - slopes[first])
+        return float(t[last] + share * (t[first] - t[last]))
+
+    def value(self, coef: Array, f: Array, bias: float) -> float:
+        """Return the primal objective of f = Σ cⱼ k(xⱼ, ·), given its values f at all points."""
+        e = self.errors(f[self.rows], bias)
+        rough = float(f @ self.roughness(f))
+        return (float(self.weights @ e**2) + self.penalty * float(coef @ f) + rough) / 2
+
+    def spread(self, beta: Array, count: int) -> Array:
+        """Return β at all points, 0 where there is no label."""
+        everywhere = np.zeros(count)
+        everywhere[self.rows] = beta
+        return everywhere
+
+    def dual_point(self, f: Array) -> DualPoint:
+        """Return the point of the dual that values f at all points suggest."""
+        u = f[self.rows]
+        beta = self.weights * self.errors(u, self.best_bias(u))
+        coef = (self.spread(beta, len(f)) - self.roughness(f)) / self.penalty
+        return DualPoint(beta, f, coef)
+
+    def certify(
+        self, coef: Array, f: Array, bias: float, point: DualPoint, image: Array, **cost: Any
+    ) -> Certificate:
+        """Judge f = Σ cⱼ k(xⱼ, ·), given f = Kc and, for a point of the dual, ``image`` = Kγ."""
+        beta, s, gamma = point.beta, point.values, point.coef
+        gain = float(beta @ self.y) - float((beta**2 / self.weights).sum()) / 2
+        rough = float(s @ self.roughness(s))
+        dual = gain - (rough + self.penalty * float(gamma @ image)) / 2
+        broken = abs(float(beta.sum())) if self.intercept else 0.0
+        if self.hinge:
+            broken = max(broken, float((-self.y * beta).max(initial=0.0)))
+        return Certificate(
+            problem="manifold regularisation with "
+            + ("the squared hinge" if self.hinge else "squared errors"),
+            primal=self.value(coef, f, bias),
+            dual=dual,
+            stationarity=self.penalty * float(np.abs(image - f).max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=broken,
+            complementarity=0.0,
+            **cost,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """A point of the dual: β at labelled points, values s, and the coefficients γ they imply."""
+
+    beta: Array
+    values: Array
+    coef: Array

@@ -1,0 +1,355 @@
+"""Newton's method with preconditioned conjugate gradients for manifold regularisation.
+
+Functions are f = Σ cⱼ k(xⱼ, ·) over all points, with the inner product cᵀKc of their space. There
+the Newton system is H = a + (R + D)K, where R is the roughness on the graph and D holds the
+curvatures of the losses. H is never below a, and a function of H costs one product with K.
+
+A few hundred points chosen by randomly pivoted Cholesky span a subspace in which the problem is
+solved first, densely; in this subspace the preconditioner is H itself, outside it is a. What is
+left to the conjugate gradients is what the subspace does not see.
+
+References
+----------
+S. Melacci and M. Belkin, Laplacian support vector machines trained in the primal, JMLR 12 (2011).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from mercer import _parallel
+from mercer._typing import Array
+from mercer.problems.certificate import Certificate
+from mercer.problems.manifold import ManifoldProblem
+from mercer.solvers.krylov import PivotedRows, Product
+
+_ARMIJO = 1e-4
+_FORCING = 0.1
+"""How far a Newton system is solved while the active points still change."""
+_ROUNDING = 1e-12
+"""Relative gaps that rounding may leave."""
+_PATIENCE = 25
+"""Conjugate steps without gain after which rounding has been met."""
+_MOST_SMALL_STEPS = 50
+_MOST_ROUNDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldSolution:
+    """Coefficients and values at all points, a column for each problem, constants and proof."""
+
+    coef: Array
+    values: Array
+    bias: Array
+    certificate: Certificate
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: the relative gap, products with K, and the time on the clock."""
+
+    tol: float
+    products: int
+    ends: float = math.inf
+
+
+def solve(
+    problems: Sequence[ManifoldProblem],
+    multiply: Product,
+    exact: Product,
+    chosen: PivotedRows,
+    limits: Limits,
+) -> ManifoldSolution:
+    """Solve several problems on the same points, graph and penalties, all side by side.
+
+    Parameters
+    ----------
+    multiply, exact : functions
+        The product KV, perhaps in single precision, and in double precision.
+    chosen : PivotedRows
+        Points that span a subspace, with K ≈ FFᵀ.
+    """
+    began = time.perf_counter()
+    run = _Run(problems, multiply, Subspace(chosen, problems[0]), limits)
+    run.start()
+    best = math.inf
+    for _ in range(_MOST_ROUNDS):
+        run.descend()
+        points = [p.dual_point(f) for p, f in zip(problems, run.values.T, strict=True)]
+        gamma = np.stack([point.coef for point in points], axis=1)
+        values, images = np.hsplit(exact(np.hstack([run.coef, gamma])), 2)
+        run.products += 1
+        run.values = values
+        bias = np.array([p.best_bias(f[p.rows]) for p, f in zip(problems, values.T, strict=True)])
+        parts = [
+            p.certify(run.coef[:, j], values[:, j], bias[j], points[j], images[:, j])
+            for j, p in enumerate(problems)
+        ]
+        worst = max(part.relative_gap for part in parts)
+        # Another round only where the last one was worth it.
+        if worst <= limits.tol or worst > 0.5 * best or run.status in _OVER:
+            break
+        best = worst
+    lowest = min(part.relative_gap for part in parts)
+    status = run.status if run.status in _OVER else "stalled"
+    if worst <= max(limits.tol, _ROUNDING):
+        status = "nonconvex" if lowest < -1e-6 else "optimal"
+    total = Certificate.total(parts)
+    cost = {"iterations": run.products, "seconds": time.perf_counter() - began, "status": status}
+    return ManifoldSolution(run.coef, values, bias, _with(total, cost))
+
+
+_OVER = ("max_iter", "time_limit")
+
+
+def _with(certificate: Certificate, cost: dict[str, object]) -> Certificate:
+    return Certificate(**{**vars(certificate), **cost})
+
+
+class Subspace:
+    """The span of k(x, ·) for some points x: an orthonormal basis, known by its values F."""
+
+    def __init__(self, chosen: PivotedRows, problem: ManifoldProblem) -> None:
+        self.F, self.pivots = chosen.F, chosen.pivots
+        # K ≈ FFᵀ is exact in the rows of the pivots, so KQ = F asks for F_pᵀQ = 1.
+        corner = self.F[self.pivots]
+        square = corner.shape[0] == corner.shape[1]
+        self.Q: Array = (np.linalg.inv(corner) if square else np.linalg.pinv(corner)).T
+        self.penalty = problem.penalty
+        smooth = self.F.T @ problem.roughness(self.F)
+        self.base: Array = (smooth + smooth.T) / 2
+        self.base[np.diag_indices_from(self.base)] += self.penalty
+
+    def coef(self, v: Array) -> Array:
+        """Return the coefficients of functions given in the basis."""
+        coef = np.zeros((len(self.F), v.shape[1]))
+        coef[self.pivots] = self.Q @ v
+        return coef
+
+    def factor(self, problem: ManifoldProblem, d: Array) -> Factor:
+        """Return the Cholesky factor of H in the basis, for curvatures d of the losses."""
+        f = self.F[problem.rows]
+        weighted = d[:, None] * f
+        H = self.base + f.T @ weighted
+        total = float(d.sum())
+        if problem.intercept and total > 0:
+            # The best constant follows along.
+            sums = weighted.sum(axis=0)
+            H -= np.outer(sums, sums / total)
+        cholesky: Factor = linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        return cholesky
+
+    def minimise(self, problem: ManifoldProblem) -> Array:
+        """Return the best function of the subspace, by Newton's method with dense matrices."""
+        f = self.F[problem.rows]
+        v = np.zeros(self.F.shape[1])
+        u, before = f @ v, None
+        for _ in range(_MOST_SMALL_STEPS):
+            bias = problem.best_bias(u)
+            d = problem.curvatures(u, bias)
+            if before is not None and np.array_equal(d, before):
+                break
+            gradient = self.base @ v - f.T @ (problem.weights * problem.errors(u, bias))
+            step = linalg.cho_solve(self.factor(problem, d), -gradient, check_finite=False)
+            line = _Line(problem, u, f @ step, float(v @ self.base @ step), step @ self.base @ step)
+            share = line.search(float(gradient @ step))
+            if share == 0:
+                break
+            v, u = v + share * step, u + share * line.du
+            before = d if share == 1 else None
+        return v
+
+
+Factor = tuple[Array, bool]
+
+
+class _Line:
+    """The objective along a step: losses of the labelled points and a parabola for the rest."""
+
+    def __init__(
+        self, problem: ManifoldProblem, u: Array, du: Array, cross: float, square: float
+    ) -> None:
+        self.problem, self.u, self.du = problem, u, du
+        self.cross, self.square = cross, float(square)
+
+    def change(self, share: float) -> float:
+        """Return the objective, up to a constant."""
+        u = self.u + share * self.du
+        e = self.problem.errors(u, self.problem.best_bias(u))
+        loss = float(self.problem.weights @ e**2) / 2
+        return loss + share * self.cross + share**2 * self.square / 2
+
+    def search(self, slope: float) -> float:
+        """Halve the step until the objective falls enough; 0 where it never does."""
+        first, share = self.change(0.0), 1.0
+        while share > 1e-10:
+            # Falls that are smaller than rounding cannot be seen.
+            if self.change(share) <= first + _ARMIJO * share * slope + 1e-14 * abs(first):
+                return share
+            share /= 2
+        return 0.0
+
+
+class _Run:
+    """The state of a solution on its way."""
+
+    def __init__(
+        self,
+        problems: Sequence[ManifoldProblem],
+        multiply: Product,
+        subspace: Subspace,
+        limits: Limits,
+    ) -> None:
+        self.problems, self.subspace, self.limits = problems, subspace, limits
+        self._multiply = multiply
+        self.a, self.roughness = problems[0].penalty, problems[0].roughness
+        self.products, self.status = 0, "optimal"
+        self._factors: dict[tuple[bytes, bytes], Factor] = {}
+
+    def multiply(self, V: Array) -> Array:
+        """Return KV."""
+        self.products += 1
+        return self._multiply(V)
+
+    def start(self) -> None:
+        """Begin with the answer in the subspace."""
+        columns = [self.subspace.minimise(problem) for problem in self.problems]
+        self.coef = self.subspace.coef(np.stack(columns, axis=1))
+        self.values = self.multiply(self.coef)
+
+    def over(self) -> bool:
+        """Whether products or time are used up."""
+        _parallel.check_stopped()
+        if self.products >= self.limits.products:
+            self.status = "max_iter"
+        elif time.perf_counter() > self.limits.ends:
+            self.status = "time_limit"
+        return self.status != "optimal"
+
+    def descend(self) -> None:
+        """Take Newton steps until the gap of each problem is small."""
+        going = np.arange(len(self.problems))
+        settled = np.array([not problem.hinge for problem in self.problems])
+        while len(going) and not self.over():
+            columns = [_Column(self, int(j)) for j in going]
+            G = self.a * self.coef[:, going] + self.roughness(self.values[:, going])
+            for i, column in enumerate(columns):
+                G[column.problem.rows, i] -= column.beta
+            found = self._newton_step(columns, G, settled[going])
+            rough = self.roughness(found.values)
+            keep = []
+            for i, column in enumerate(columns):
+                if found.first[i] <= column.goal:
+                    continue
+                j, d, v = column.number, found.step[:, i], found.values[:, i]
+                cross = self.a * float(d @ column.values) + float(rough[:, i] @ column.values)
+                square = self.a * float(d @ v) + float(rough[:, i] @ v)
+                line = _Line(column.problem, column.u, v[column.problem.rows], cross, square)
+                share = line.search(float(G[:, i] @ v))
+                self.coef[:, j] += share * d
+                self.values[:, j] += share * v
+                unmoved = share == 1 and column.still_bends()
+                settled[j] = settled[j] or unmoved
+                finished = unmoved and found.last[i] <= column.goal
+                if share > 0 and not finished and not (unmoved and found.stalled[i]):
+                    keep.append(j)
+            going = np.array(keep, dtype=np.intp)
+
+    def factor(self, column: _Column) -> Factor:
+        """Return the preconditioner of a problem with its present curvatures."""
+        key = column.problem.rows.tobytes(), column.d.tobytes()
+        if key not in self._factors:
+            if len(self._factors) > len(self.problems):
+                self._factors.clear()
+            self._factors[key] = self.subspace.factor(column.problem, column.d)
+        return self._factors[key]
+
+    def _newton_step(self, columns: list[_Column], G: Array, settled: Array) -> _Step:
+        """Solve Hd = −G by conjugate gradients, all columns side by side."""
+        space, a = self.subspace, self.a
+        factors = [self.factor(column) for column in columns]
+        goals = np.array([column.goal for column in columns])
+        x, Kx, r = np.zeros_like(G), np.zeros_like(G), -G
+        p, Kp, rz = x, x, np.full(G.shape[1], np.inf)
+        best, since = np.full(G.shape[1], np.inf), np.zeros(G.shape[1], dtype=int)
+        first = size = best
+        while True:
+            Kr = self.multiply(r)
+            size = _dots(r, Kr) / (2 * a)
+            if first is best:
+                first = size
+                # Until the active points are known, a rough direction is good enough.
+                goals = np.where(settled, goals, np.maximum(goals, _FORCING**2 * first))
+            since = np.where(size < 0.9 * best, 0, since + 1)
+            best = np.minimum(best, size)
+            running = (size > goals) & (since < _PATIENCE)
+            if not running.any() or self.over():
+                break
+            inner = space.F.T @ r
+            for i, factor in enumerate(factors):
+                solved = linalg.cho_solve(factor, inner[:, i], check_finite=False)
+                inner[:, i] = solved - inner[:, i] / a
+            z, Kz = r / a + space.coef(inner), Kr / a + space.F @ inner
+            new = _dots(r, Kz)
+            turn = np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0)
+            p, Kp, rz = z + turn * p, Kz + turn * Kp, new
+            Hp = a * p + self.roughness(Kp)
+            for i, column in enumerate(columns):
+                Hp[column.problem.rows, i] += column.bend(Kp[column.problem.rows, i])
+            curvature = _dots(Kp, Hp)
+            running &= (curvature > 0) & (rz > 0)
+            if not running.any():
+                break
+            length = np.where(running, rz / np.where(running, curvature, 1.0), 0.0)
+            x, Kx, r = x + length * p, Kx + length * Kp, r - length * Hp
+        return _Step(x, Kx, first, size, since >= _PATIENCE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A step and its values, the gaps ‖r‖²/2a before and after, and whether rounding stopped it."""
+
+    step: Array
+    values: Array
+    first: Array
+    last: Array
+    stalled: Array
+
+
+class _Column:
+    """One problem at the present point: errors, curvatures, and the gap to reach."""
+
+    def __init__(self, run: _Run, number: int) -> None:
+        self.run, self.number = run, number
+        self.problem = run.problems[number]
+        self.values: Array = run.values[:, number].copy()
+        self.u: Array = self.values[self.problem.rows]
+        bias = self.problem.best_bias(self.u)
+        self.beta: Array = self.problem.weights * self.problem.errors(self.u, bias)
+        self.d = self.problem.curvatures(self.u, bias)
+        value = self.problem.value(run.coef[:, number], self.values, bias)
+        self.goal = 0.25 * run.limits.tol * abs(value)
+
+    def bend(self, u: Array) -> Array:
+        """Return the second derivative of the losses times u, the constant following along."""
+        bent = self.d * u
+        total = float(self.d.sum())
+        if self.problem.intercept and total > 0:
+            bent -= self.d * (float(bent.sum()) / total)
+        return np.asarray(bent)
+
+    def still_bends(self) -> bool:
+        """Whether the step has left all curvatures as they were."""
+        u = self.run.values[self.problem.rows, self.number]
+        return np.array_equal(self.d, self.problem.curvatures(u, self.problem.best_bias(u)))
+
+
+def _dots(A: Array, B: Array) -> Array:
+    dots: Array = np.einsum("ij,ij->j", A, B)
+    return dots
