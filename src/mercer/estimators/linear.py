@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar
 
@@ -377,8 +378,8 @@ def _grid(slopes: Array, l1_ratio: float, eps: float, count: int, positive: bool
 def _per_row(solution: LassoSolution, n: int) -> Certificate:
     """Return the certificate in scikit-learn's units, where the loss is a mean over the rows."""
     own = solution.certificate
-    cost = {"iterations": own.iterations, "seconds": own.seconds, "status": own.status}
-    return solution.problem.certify(solution.evaluation, scale=1 / n, **cost)
+    per_row = ("primal", "dual", "stationarity", "dual_feasibility", "complementarity")
+    return replace(own, **{name: getattr(own, name) / n for name in per_row})
 
 
 def warn_unfinished(certificates: list[Certificate], tol: float) -> None:

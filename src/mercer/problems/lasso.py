@@ -135,7 +135,7 @@ class Bounds:
 class Evaluation:
     """What the data say of weights w: Xᵀr, ‖r‖² and yᵀr of the residual r, and the bounds.
 
-    ``slopes`` are Xᵀν of the dual point ν that proves the lower bound.
+    The lower bound is proved by a dual point, a residual times ``scale``; ``pull`` is its Xᵀr.
     """
 
     w: Array
@@ -143,14 +143,20 @@ class Evaluation:
     rr: float
     yr: float
     bounds: Bounds
-    slopes: Array
+    pull: Array
+    scale: float
+
+    @property
+    def slopes(self) -> Array:
+        """Xᵀν of the dual point ν."""
+        return self.scale * self.pull
 
     def proved_by(self, other: Evaluation) -> Evaluation:
         """Take over the dual point of other weights for the same problem, if it is better."""
         if other.bounds.dual <= self.bounds.dual:
             return self
         bounds = Bounds(self.bounds.primal, other.bounds.dual)
-        return replace(self, bounds=bounds, slopes=other.slopes)
+        return replace(self, bounds=bounds, pull=other.pull, scale=other.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +199,7 @@ class LassoProblem:
 
     def _bounds(self, w: Array, c: Array, rr: float, yr: float) -> tuple[Bounds, float]:
         primal = rr / 2 + self.l1 * float(np.abs(w).sum()) + self.l2 * float(w @ w) / 2
-        dual, scale = max((self._dual(s, c, rr, yr), s) for s in self._scales(w, c))
+        dual, scale = max([(self._dual(s, c, rr, yr), s) for s in self._scales(w, c)])
         return Bounds(primal, dual), scale
 
     def _scales(self, w: Array, c: Array) -> tuple[float, ...]:
@@ -220,7 +226,7 @@ class LassoProblem:
     def judge(self, w: Array, c: Array, rr: float, yr: float) -> Evaluation:
         """Judge weights of which Xᵀr, ‖r‖² and yᵀr are known."""
         bounds, scale = self._bounds(w, c, rr, yr)
-        return Evaluation(w, c, rr, yr, bounds, c if scale == 1.0 else scale * c)
+        return Evaluation(w, c, rr, yr, bounds, c, scale)
 
     def again(self, at: Evaluation) -> Evaluation:
         """Judge weights that another problem on the same data has evaluated."""
@@ -246,8 +252,10 @@ class LassoProblem:
     def screened(self, at: Evaluation, norms: Array) -> NDArray[np.bool_]:
         """Tell which columns, of these lengths, are proved to have the weight 0 at the optimum."""
         radius = math.sqrt(2 * max(at.bounds.gap, self.rounding))
-        pull = at.slopes if self.positive else np.abs(at.slopes)
-        return np.asarray(pull + norms * radius < self.l1)
+        slopes = at.slopes
+        most = slopes if self.positive else np.abs(slopes, out=slopes)
+        most += norms * radius
+        return np.asarray(most < self.l1)
 
     def violations(self, w: Array, c: Array) -> Array:
         """Return by how much each weight breaks its optimality condition."""

@@ -97,7 +97,7 @@ def solve_path(
     at = problem.evaluate(cache.design, np.zeros(p) if start is None else start)
     cache.Xy = cache.design.correlate(problem.y) if at.w.any() else at.c
     if n >= 2 * p and len(penalties) > 2:
-        cache.add(np.arange(p))
+        cache.add(np.flatnonzero(~cache.inside))
     before: tuple[float, Evaluation] | None = None
     last = 0.0
     for l1, l2 in penalties:
@@ -123,11 +123,10 @@ def _solve(
 ) -> _Run:
     """Grow the set of columns and solve on it, in turn, without those that are screened."""
     kept = np.ones(len(at.w), bool)
-    _screen(problem, cache, at, kept)
     epochs = 0
     if len(cache) == len(at.w) and problem.l1 > 0:
         at, epochs = _descend_on_all(problem, cache, tol, max_iter, at)
-        _screen(problem, cache, at, kept)
+    _screen(problem, cache, at, kept)
     best, tight = np.inf, False
     status = "optimal"
     while not problem.optimal(at, tol):
@@ -144,10 +143,10 @@ def _solve(
         w = at.w[block.columns]
         goal = max(0.3 * problem.target(at, tol), 0.3 * gap if added else 0.0)
         with _parallel.one_blas_thread():  # the matrices are small
-            spent, proof = _descend(problem, block, w, goal, max_iter - epochs)
+            # While columns are missing no dual point is good.
+            spent, proof = _descend(problem, block, w, goal, max_iter - epochs, not added)
         epochs += spent
-        # While columns are missing no dual point is good.
-        at = cache.evaluate(problem, block.columns, w, w if added else proof, tol)
+        at = cache.evaluate(problem, block.columns, w, proof, tol)
         _screen(problem, cache, at, kept)
     return _Run(at, epochs, status, len(kept) - int(np.count_nonzero(kept)))
 
@@ -208,11 +207,12 @@ def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation, kept: NDArray
 
 
 def _descend(
-    problem: LassoProblem, block: Block, w: Array, goal: float, most: int
+    problem: LassoProblem, block: Block, w: Array, goal: float, most: int, ahead: bool
 ) -> tuple[int, Array]:
     """Solve on the columns of the block, in place, to a gap of ``goal``.
 
-    Returns the rounds, and the weights whose residual gives the best dual point.
+    Returns the rounds, and the weights whose residual gives the best dual point: ``w`` itself, or
+    those that were met on the way or extrapolated, if it should look ``ahead``.
     """
     _, G, q = block
     epochs, best = 0, np.inf
@@ -228,33 +228,33 @@ def _descend(
     while epochs < most:
         epochs += _fast.lasso.descend(G, *penalty, w, g, everyone, min(2, most - epochs), 0.0)
         used = np.flatnonzero(w)
-        ahead = None
+        landed = True
         if used.size:
             A, v, slopes = G[np.ix_(used, used)], w[used], g[used]
             hint = np.empty_like(v)
             _fast.lasso.descend_to_gap(
                 A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, EPOCHS
             )
-            if not _newton(problem, A, q[used], v):
-                ahead = np.zeros_like(w)
-                ahead[used] = hint
+            landed = _newton(problem, A, q[used], v)
             w[used] = v
             g = q - G @ w
         bounds = judge(w, g)
-        if bounds.dual >= lower:
-            lower, proof = bounds.dual, w
-        if ahead is not None and bounds.primal - lower > goal:
-            dual = judge(ahead, q - G @ ahead).dual
-            if dual > lower:
-                lower, proof = dual, ahead
-        gap = bounds.primal - lower
+        gap = bounds.gap
+        if ahead:
+            if bounds.dual >= lower:
+                lower, proof = bounds.dual, w.copy()
+            if not landed and bounds.primal - lower > goal:
+                other = np.zeros_like(w)
+                other[used] = hint
+                dual = judge(other, q - G @ other).dual
+                if dual > lower:
+                    lower, proof = dual, other
+            gap = bounds.primal - lower
         # Near rounding the gap falls no further.
         stuck = gap >= 0.999 * best and best <= 1e-10 * problem.yy
         if gap <= max(goal, problem.rounding) or stuck:
             break
         best = min(best, gap)
-        if proof is w:
-            proof = w.copy()
     return epochs, proof
 
 
