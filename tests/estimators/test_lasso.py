@@ -117,6 +117,36 @@ def test_large_penalties_give_zeros_and_constant_targets_too():
     assert constant.intercept_ == pytest.approx(7)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", [(30, 10), (10, 30)])
+def test_constant_targets_have_no_weights_and_a_proof(layout, shape):
+    X = LAYOUTS[layout](data(*shape)[0])
+    for model in (Lasso(1e-3), ElasticNet(1e-3), Lasso(1e-3, positive=True)):
+        model.fit(X, np.full(shape[0], -4.25))
+        assert not model.coef_.any()
+        assert model.intercept_ == -4.25
+        assert model.certificate_.status == "optimal"
+        assert model.certificate_.gap == 0
+        zero = type(model)(1e-3, fit_intercept=False).fit(X, np.zeros(shape[0]))
+        assert not zero.coef_.any()
+    _, coefs, gaps = enet_path(X, np.zeros(shape[0]), alphas=5)
+    assert not coefs.any()
+    assert not gaps.any()
+
+
+def test_more_columns_than_rows_with_next_to_no_penalty():
+    X, y = data(12, 60)
+    model = Lasso(1e-6, max_iter=10_000).fit(X, y)
+    assert np.count_nonzero(model.coef_) <= 12
+    assert model.certificate_.relative_gap < 1e-6
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-3)
+    # Of all weights that fit exactly, those of the least ‖w‖₁: no other exact fit has less.
+    with pytest.warns(UserWarning, match="alpha=0"):
+        plain = Lasso(0.0).fit(X, y)
+    np.testing.assert_allclose(plain.predict(X), y, atol=1e-9)
+    assert np.abs(model.coef_).sum() < np.abs(plain.coef_).sum()
+
+
 def test_several_targets_and_warm_starts():
     X, y = data(50, 80)
     Y = np.column_stack([y, X[:, 7] - y])
@@ -151,7 +181,7 @@ def test_the_gram_matrix_of_a_tall_path_gives_the_same_as_the_data():
 def test_columns_far_from_zero():
     X, y = data(200, 30)
     near = Lasso(0.05, tol=1e-9).fit(X, y)
-    far = Lasso(0.05, tol=1e-9).fit(X + 1e6, y)
+    far = Lasso(0.05, tol=1e-8).fit(X + 1e6, y)  # rounding leaves a gap of about 1e-9
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-7)
 
 
@@ -159,6 +189,13 @@ def test_bad_input():
     X, y = data(20, 5)
     with pytest.raises(ValueError, match="alpha"):
         Lasso(-1.0).fit(X, y)
+    with pytest.raises(ValueError, match="alpha"):
+        ElasticNet(-1e-9).fit(X, y)
+    with pytest.raises(ValueError, match="l1_ratio"):
+        ElasticNet(l1_ratio=1.5).fit(X, y)
+    for share in (-0.1, 1.5, np.nan):  # λ₂ or λ₁ would be below 0
+        with pytest.raises(InvalidParameter, match="from 0 to 1"):
+            enet_path(X, y, l1_ratio=share)
     with pytest.raises(ValueError, match="at least one non-zero"):
         Lasso().fit(X, y, sample_weight=np.zeros(20))
     with pytest.raises(InvalidInput, match="a path is for one target"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar
 
@@ -15,36 +16,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from mercer._typing import Array
+from mercer.estimators.centred import Centred
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
-from mercer.problems.lasso import Design, LassoProblem
+from mercer.problems.lasso import LassoProblem
 from mercer.solvers import lasso, least_squares
-from mercer.solvers.lasso import GramCache, LassoSolution
+from mercer.solvers.gram_cache import GramCache
+from mercer.solvers.lasso import LassoSolution
 
 SHARPNESS = 1e-2
 """The relative gap at the end, as a share of ``tol``: 1e-6 with the default of 1e-4."""
-
-
-class Centred:
-    """Data as the problems take them: a design without copies, and centred, weighted targets."""
-
-    def __init__(self, X: Any, Y: Array, weights: Array | None, intercept: bool) -> None:
-        X = X.astype(np.float64) if X.dtype != np.float64 else X
-        Y = Y.astype(np.float64)
-        self.x_mean: Array = np.zeros(X.shape[1])
-        self.y_mean: Array = np.zeros(Y.shape[1])
-        if intercept:
-            s = np.ones(X.shape[0]) if weights is None else weights
-            self.x_mean = np.asarray(X.T @ s).ravel() / s.sum()
-            self.y_mean = (Y.T @ s) / s.sum()
-        self.design = Design(X, self.x_mean if intercept else None, weights)
-        centred = Y - self.y_mean
-        roots = self.design.roots
-        self.Y: Array = centred if roots is None else centred * roots[:, None]
-
-    def intercepts(self, coef: Array) -> Array:
-        """Return the intercept of each row of weights."""
-        return np.asarray(self.y_mean - coef @ self.x_mean)
 
 
 class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
@@ -53,7 +34,8 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
 
     A drop-in for :class:`sklearn.linear_model.ElasticNet`. Working sets of columns are solved by
-    coordinate descent and Newton steps on their Gram matrix; X is never copied. In the form
+    coordinate descent and Newton steps on their Gram matrix, without the columns that gap-safe
+    spheres screen; extrapolated residuals prove the answer. X is never copied. In the form
     ‖Xw − y‖² + λ‖w‖₁ that textbooks use, λ is 2nα: multiply by 2n, divide to come back.
 
     Parameters
@@ -88,11 +70,17 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         targets of all together.
     certificates_ : list of Certificate
         One for each target.
+    n_screened_ : int or list of int
+        How many columns were proved to have the weight zero at every optimum, for each target, and
+        left out. Columns are tested where there are more of them than rows; elsewhere it is 0.
 
     References
     ----------
     M. Massias, A. Gramfort and J. Salmon, Celer: a fast solver for the lasso with dual
     extrapolation, International Conference on Machine Learning (2018).
+
+    O. Fercoq, A. Gramfort and J. Salmon, Mind the duality gap: safer rules for the lasso,
+    International Conference on Machine Learning (2015).
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -223,6 +211,8 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
             self.intercept_ = dtype.type(intercepts[0]) if single else intercepts
         self.dual_gap_: Any = float(gaps[0]) if single else gaps
         self.n_iter_: Any = rounds[0] if single else rounds
+        screened = [solution.screened for solution in solutions]
+        self.n_screened_: Any = screened[0] if single else screened
         warn_unfinished(self.certificates_, self.tol)
 
     @property
@@ -326,6 +316,8 @@ def enet_path(
     unknown = set(params) - {"random_state", "selection", "do_screening"}
     if unknown:
         raise InvalidParameter(f"Unexpected parameters in params: {sorted(unknown)}; remove them.")
+    if not 0 <= l1_ratio <= 1:
+        raise InvalidParameter(f"l1_ratio={l1_ratio!r} is a share; give a number from 0 to 1.")
     X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32])
     y = check_array(y, dtype=np.float64, ensure_2d=False)
     if y.ndim != 1:
@@ -386,8 +378,8 @@ def _grid(slopes: Array, l1_ratio: float, eps: float, count: int, positive: bool
 def _per_row(solution: LassoSolution, n: int) -> Certificate:
     """Return the certificate in scikit-learn's units, where the loss is a mean over the rows."""
     own = solution.certificate
-    cost = {"iterations": own.iterations, "seconds": own.seconds, "status": own.status}
-    return solution.problem.certify(solution.evaluation, scale=1 / n, **cost)
+    per_row = ("primal", "dual", "stationarity", "dual_feasibility", "complementarity")
+    return replace(own, **{name: getattr(own, name) / n for name in per_row})
 
 
 def warn_unfinished(certificates: list[Certificate], tol: float) -> None:

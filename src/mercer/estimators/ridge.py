@@ -13,12 +13,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer._typing import Array
-from mercer.estimators.linear import SHARPNESS, Centred, warn_unfinished
+from mercer.estimators.centred import Centred
+from mercer.estimators.linear import SHARPNESS, warn_unfinished
 from mercer.exceptions import InvalidParameter
 from mercer.problems.certificate import Certificate
 from mercer.problems.lasso import LassoProblem
 from mercer.solvers import lasso, least_squares
-from mercer.solvers.lasso import GramCache
+from mercer.solvers.gram_cache import GramCache
 
 
 class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):

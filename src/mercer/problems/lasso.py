@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._typing import Array, IntArray
 from mercer.problems.certificate import Certificate
 
+_ROUNDING = 1e-12
+"""By how much squared lengths of columns may be wrong, as a share of the sum of squares."""
 _BLOCK = 1 << 20
 """Entries of a matrix that are centred at a time: they stay in the cache of a core."""
 
@@ -61,6 +65,22 @@ class Design:
             r = self.roots * r
         c: Array = self.X.T @ r
         return c if self.means is None else c - self.means * r.sum()
+
+    def norms(self) -> Array:
+        """Return the length of each column, or a little more where rounding leaves it open."""
+        n, X, s = self.shape[0], self.X, self.weights
+        if sparse.issparse(X):
+            squares: Array = X.power(2).T @ (np.ones(n) if s is None else s)
+        elif s is not None:
+            squares = np.einsum("i,ij,ij->j", s, X, X)
+        elif X.flags.f_contiguous:
+            squares = np.vecdot(X.T, X.T)
+        else:
+            squares = np.einsum("ij,ij->j", X, X)
+        spread = squares * (1 + _ROUNDING)
+        if self.means is not None:
+            spread -= (n if s is None else s.sum()) * self.means**2
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0)))
 
     def gram(self, rows: IntArray, columns: IntArray) -> Array:
         """Return the inner products of some columns with some others."""
@@ -113,13 +133,30 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What the data say of weights w: Xᵀr, ‖r‖² and yᵀr of the residual r, and the bounds."""
+    """What the data say of weights w: Xᵀr, ‖r‖² and yᵀr of the residual r, and the bounds.
+
+    The lower bound is proved by a dual point, a residual times ``scale``; ``pull`` is its Xᵀr.
+    """
 
     w: Array
     c: Array
     rr: float
     yr: float
     bounds: Bounds
+    pull: Array
+    scale: float
+
+    @property
+    def slopes(self) -> Array:
+        """Xᵀν of the dual point ν."""
+        return self.scale * self.pull
+
+    def proved_by(self, other: Evaluation) -> Evaluation:
+        """Take over the dual point of other weights for the same problem, if it is better."""
+        if other.bounds.dual <= self.bounds.dual:
+            return self
+        bounds = Bounds(self.bounds.primal, other.bounds.dual)
+        return replace(self, bounds=bounds, pull=other.pull, scale=other.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +169,11 @@ class LassoProblem:
 
     With λ₂ = 0 the last sum is a constraint, |xⱼᵀν| ≤ λ₁. If ``positive``, xⱼᵀν stands for |xⱼᵀν|.
     At the optimum ν = y − Xw; a dual point is this residual, scaled down until it is feasible.
+
+    The dual is strongly concave: its best point is within √(2 gap) of any other. So a column with
+    |xⱼᵀν| + ‖xⱼ‖√(2 gap) < λ₁ has the weight 0 at every optimum, and can be left out (a gap-safe
+    sphere; O. Fercoq, A. Gramfort and J. Salmon, Mind the duality gap, ICML 2015). For an elastic
+    net this is the test of the lasso on (X, √λ₂ I), its second part of ν at its best value.
     """
 
     y: Array
@@ -153,8 +195,12 @@ class LassoProblem:
 
     def bounds(self, w: Array, c: Array, rr: float, yr: float) -> Bounds:
         """Return primal and dual value from Xᵀr, ‖r‖² and yᵀr, r = y − Xw."""
+        return self._bounds(w, c, rr, yr)[0]
+
+    def _bounds(self, w: Array, c: Array, rr: float, yr: float) -> tuple[Bounds, float]:
         primal = rr / 2 + self.l1 * float(np.abs(w).sum()) + self.l2 * float(w @ w) / 2
-        return Bounds(primal, max(self._dual(s, c, rr, yr) for s in self._scales(w, c)))
+        dual, scale = max([(self._dual(s, c, rr, yr), s) for s in self._scales(w, c)])
+        return Bounds(primal, dual), scale
 
     def _scales(self, w: Array, c: Array) -> tuple[float, ...]:
         if self.l1 == 0.0 and self.l2 == 0.0:
@@ -179,7 +225,8 @@ class LassoProblem:
 
     def judge(self, w: Array, c: Array, rr: float, yr: float) -> Evaluation:
         """Judge weights of which Xᵀr, ‖r‖² and yᵀr are known."""
-        return Evaluation(w, c, rr, yr, self.bounds(w, c, rr, yr))
+        bounds, scale = self._bounds(w, c, rr, yr)
+        return Evaluation(w, c, rr, yr, bounds, c, scale)
 
     def again(self, at: Evaluation) -> Evaluation:
         """Judge weights that another problem on the same data has evaluated."""
@@ -201,6 +248,14 @@ class LassoProblem:
     def optimal(self, at: Evaluation, tol: float) -> bool:
         """Tell whether the relative gap is at most ``tol``."""
         return at.bounds.gap <= self.target(at, tol)
+
+    def screened(self, at: Evaluation, norms: Array) -> NDArray[np.bool_]:
+        """Tell which columns, of these lengths, are proved to have the weight 0 at the optimum."""
+        radius = math.sqrt(2 * max(at.bounds.gap, self.rounding))
+        slopes = at.slopes
+        most = slopes if self.positive else np.abs(slopes, out=slopes)
+        most += norms * radius
+        return np.asarray(most < self.l1)
 
     def violations(self, w: Array, c: Array) -> Array:
         """Return by how much each weight breaks its optimality condition."""

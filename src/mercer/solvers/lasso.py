@@ -1,18 +1,25 @@
-"""Lasso and elastic net: working sets of columns, coordinate descent and Newton steps on each."""
+"""Lasso and elastic net: working sets of columns, coordinate descent and Newton steps on each.
+
+Columns that a gap-safe sphere proves to be zero are left out, and extrapolated residuals prove
+answers earlier; see ``LassoProblem`` and ``_fast.lasso``.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
-from mercer import _fast, _memory, _parallel
-from mercer._typing import Array, IntArray
+from mercer import _fast, _parallel
+from mercer._typing import Array
 from mercer.problems.certificate import Certificate
-from mercer.problems.lasso import Design, Evaluation, LassoProblem
+from mercer.problems.lasso import Bounds, Evaluation, LassoProblem
+from mercer.solvers.gram_cache import Block, GramCache
 
 FIRST_COLUMNS = 200
 """Columns of the first working set."""
@@ -29,81 +36,25 @@ _EARLY = 1e-2
 """The relative gap that is good enough on the way."""
 
 
-class GramCache:
-    """The Gram matrix of the columns that were ever in a working set.
-
-    It grows and never shrinks, since a column at rest costs coordinate descent next to nothing.
-    ``Xy`` are the inner products of all columns with y.
-    """
-
-    def __init__(self, design: Design) -> None:
-        self.design = design
-        self.columns: IntArray = np.empty(0, np.intp)
-        self.inside = np.zeros(design.shape[1], bool)
-        self.G = np.empty((0, 0))
-        self.Xy: Array | None = None
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def add(self, new: IntArray) -> None:
-        """Take in columns that are not there yet."""
-        if not new.size:
-            return
-        old, size = len(self), len(self) + len(new)
-        if size > len(self.G):
-            capacity = min(max(size, 2 * len(self.G)), self.design.shape[1])
-            _memory.require(
-                8 * capacity**2,
-                f"The Gram matrix of {capacity:,} columns",
-                "Raise the penalty, so that fewer columns are in use.",
-            )
-            G = np.empty((capacity, capacity))
-            G[:old, :old] = self.G[:old, :old]
-            self.G = G
-        if old:
-            cross = self.design.gram(new, self.columns)
-            self.G[old:size, :old] = cross
-            self.G[:old, old:size] = cross.T
-        self.G[old:size, old:size] = self.design.gram(new, new)
-        self.columns = np.concatenate([self.columns, new])
-        self.inside[new] = True
-
-    def evaluate(self, problem: LassoProblem, w: Array) -> Evaluation:
-        """Judge weights of the columns, the others being zero."""
-        everything = np.zeros(self.design.shape[1])
-        everything[self.columns] = w
-        if len(self) < len(everything):
-            return problem.evaluate(self.design, everything)
-        # With all columns here the data need not be read again.
-        c = np.empty_like(everything)
-        c[self.columns] = self.q - self.G[: len(w), : len(w)] @ w
-        return self.judge(problem, everything, c)
-
-    def judge(self, problem: LassoProblem, w: Array, c: Array) -> Evaluation:
-        """Judge weights of which c = Xᵀr is known."""
-        assert self.Xy is not None
-        wq = float(w @ self.Xy)
-        rr = max(problem.yy - wq - float(w @ c), 0.0)
-        if rr < 1e-6 * problem.yy:  # too many digits cancel
-            return problem.evaluate(self.design, w)
-        return problem.judge(w, c, rr, problem.yy - wq)
-
-    @property
-    def q(self) -> Array:
-        """Xᵀy of the columns."""
-        assert self.Xy is not None, "solve sets Xᵀy of all columns first"
-        return self.Xy[self.columns]
-
-
 @dataclass(frozen=True, eq=False)
 class LassoSolution:
-    """Weights, what the data say of them, and the proof."""
+    """Weights, what the data say of them, the proof, and how many it screened.
+
+    ``screened`` columns were proved to have the weight zero at every optimum.
+    """
 
     problem: LassoProblem
     w: Array
     evaluation: Evaluation
     certificate: Certificate
+    screened: int = 0
+
+
+class _Run(NamedTuple):
+    at: Evaluation
+    epochs: int
+    status: str
+    screened: int
 
 
 def solve(
@@ -127,11 +78,10 @@ def solve(
         for share in _SHARES:
             if share * largest > 1.5 * problem.l1 and not problem.optimal(problem.again(at), tol):
                 easier = problem.with_penalty(share * largest)
-                at, spent, _ = _solve(easier, cache, _EARLY, max_iter - epochs, easier.again(at))
-                epochs += spent
-    at, spent, status = _solve(problem, cache, tol, max_iter - epochs, problem.again(at))
-    cost = {"iterations": epochs + spent, "seconds": time.perf_counter() - began}
-    return LassoSolution(problem, at.w, at, problem.certify(at, status=status, **cost))
+                run = _solve(easier, cache, _EARLY, max_iter - epochs, easier.again(at))
+                at, epochs = run.at, epochs + run.epochs
+    run = _solve(problem, cache, tol, max_iter - epochs, problem.again(at))
+    return _solution(problem, run, epochs + run.epochs, began)
 
 
 def solve_path(
@@ -147,7 +97,7 @@ def solve_path(
     at = problem.evaluate(cache.design, np.zeros(p) if start is None else start)
     cache.Xy = cache.design.correlate(problem.y) if at.w.any() else at.c
     if n >= 2 * p and len(penalties) > 2:
-        cache.add(np.arange(p))
+        cache.add(np.flatnonzero(~cache.inside))
     before: tuple[float, Evaluation] | None = None
     last = 0.0
     for l1, l2 in penalties:
@@ -157,49 +107,73 @@ def solve_path(
         if before is not None and len(cache) == p and last != before[0]:
             guess = _further(step, cache, before[1], guess, (l1 - last) / (last - before[0]))
         before, last = (last, at), l1
-        at, spent, status = _solve(step, cache, tol, max_iter, guess)
-        cost = {"iterations": spent, "seconds": time.perf_counter() - began}
-        yield LassoSolution(step, at.w, at, step.certify(at, status=status, **cost))
+        run = _solve(step, cache, tol, max_iter, guess)
+        at = run.at
+        yield _solution(step, run, run.epochs, began)
+
+
+def _solution(problem: LassoProblem, run: _Run, epochs: int, began: float) -> LassoSolution:
+    cost = {"iterations": epochs, "seconds": time.perf_counter() - began}
+    proof = problem.certify(run.at, status=run.status, **cost)
+    return LassoSolution(problem, run.at.w, run.at, proof, run.screened)
 
 
 def _solve(
     problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
-) -> tuple[Evaluation, int, str]:
-    """Grow the set of columns and solve on it, in turn; return the answer, rounds and status."""
+) -> _Run:
+    """Grow the set of columns and solve on it, in turn, without those that are screened."""
+    kept = np.ones(len(at.w), bool)
+    epochs = 0
     if len(cache) == len(at.w) and problem.l1 > 0:
         at, epochs = _descend_on_all(problem, cache, tol, max_iter, at)
-    else:
-        epochs = 0
+    _screen(problem, cache, at, kept)
     best, tight = np.inf, False
+    status = "optimal"
     while not problem.optimal(at, tol):
         gap = at.bounds.gap
         if epochs >= max_iter:
-            return at, epochs, "max_iter"
-        added = _grow(cache, problem, at)
+            status = "max_iter"
+            break
+        added = _grow(cache, problem, at, kept)
         if tight and not added and gap > 0.5 * best:
-            return at, epochs, "stalled"
+            status = "stalled"
+            break
         best, tight = min(gap, best), not added
-        w = at.w[cache.columns]
+        block = cache.block(kept)
+        w = at.w[block.columns]
         goal = max(0.3 * problem.target(at, tol), 0.3 * gap if added else 0.0)
         with _parallel.one_blas_thread():  # the matrices are small
-            epochs += _descend(problem, cache, w, goal, max_iter - epochs)
-        at = cache.evaluate(problem, w)
-    return at, epochs, "optimal"
+            # While columns are missing no dual point is good.
+            spent, proof = _descend(problem, block, w, goal, max_iter - epochs, not added)
+        epochs += spent
+        at = cache.evaluate(problem, block.columns, w, proof, tol)
+        _screen(problem, cache, at, kept)
+    return _Run(at, epochs, status, len(kept) - int(np.count_nonzero(kept)))
+
+
+def _screen(
+    problem: LassoProblem, cache: GramCache, at: Evaluation, kept: NDArray[np.bool_]
+) -> None:
+    """Take columns that are proved to have the weight zero out of those that are kept."""
+    if cache.norms is not None:
+        kept &= ~problem.screened(at, cache.norms)
 
 
 def _descend_on_all(
     problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
 ) -> tuple[Evaluation, int]:
     """With the whole Gram matrix at hand, a few rounds over all columns are often enough."""
-    order = cache.columns
-    w, g = at.w[order], at.c[order]
+    columns, m = cache.columns, len(cache)
+    w, g = at.w[columns], at.c[columns]
+    proof = np.empty_like(w)
     penalty = problem.l1, problem.l2, problem.positive
     goal, most = 0.5 * problem.target(at, tol), min(FEW_EPOCHS, max_iter)
-    m = len(order)
-    spent, _ = _fast.lasso.descend_to_gap(
-        cache.G[:m, :m], cache.q, problem.yy, *penalty, w, g, goal, most
+    spent, gap = _fast.lasso.descend_to_gap(
+        cache.G[:m, :m], cache.q, problem.yy, *penalty, w, g, proof, goal, most
     )
-    return (cache.evaluate(problem, w), spent) if spent else (at, 0)
+    if not spent:
+        return at, 0
+    return cache.evaluate(problem, columns, w, proof if gap <= goal else w, tol), spent
 
 
 def _further(
@@ -217,14 +191,14 @@ def _further(
     return guess if guess.bounds.primal < b.bounds.primal else b
 
 
-def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation) -> int:
+def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation, kept: NDArray[np.bool_]) -> int:
     """Add the columns that break their optimality condition most; return how many."""
-    support = np.flatnonzero((at.w != 0) & ~cache.inside)
+    support = np.flatnonzero((at.w != 0) & kept & ~cache.inside)
     cache.add(support)
     n, p = cache.design.shape
     room = max(FIRST_COLUMNS if p > n else FIRST_COLUMNS // 2, int(np.count_nonzero(at.w)))
     pull = (at.c if problem.positive else np.abs(at.c)).copy()
-    pull[cache.inside] = -np.inf
+    pull[cache.inside | ~kept] = -np.inf
     violators = np.flatnonzero(pull > problem.l1)
     if len(violators) > room:
         violators = violators[np.argpartition(-pull[violators], room)[:room]]
@@ -232,40 +206,67 @@ def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation) -> int:
     return len(support) + len(violators)
 
 
-def _descend(problem: LassoProblem, cache: GramCache, w: Array, goal: float, most: int) -> int:
-    """Solve on the columns of the cache, in place, to a gap of ``goal``; return the rounds."""
-    m, epochs, best = len(cache), 0, np.inf
-    G, q = cache.G, cache.q
-    g = q - G[:m, :m] @ w
+def _descend(
+    problem: LassoProblem, block: Block, w: Array, goal: float, most: int, ahead: bool
+) -> tuple[int, Array]:
+    """Solve on the columns of the block, in place, to a gap of ``goal``.
+
+    Returns the rounds, and the weights whose residual gives the best dual point: ``w`` itself, or
+    those that were met on the way or extrapolated, if it should look ``ahead``.
+    """
+    _, G, q = block
+    epochs, best = 0, np.inf
+    proof, lower = w, -np.inf
+    g = q - G @ w
     penalty = problem.l1, problem.l2, problem.positive
-    everyone = np.arange(m)
+    everyone = np.arange(len(w))
+
+    def judge(v: Array, slopes: Array) -> Bounds:
+        rr = max(problem.yy - float(v @ (q + slopes)), 0.0)
+        return problem.bounds(v, slopes, rr, problem.yy - float(v @ q))
+
     while epochs < most:
         epochs += _fast.lasso.descend(G, *penalty, w, g, everyone, min(2, most - epochs), 0.0)
         used = np.flatnonzero(w)
+        landed = True
         if used.size:
             A, v, slopes = G[np.ix_(used, used)], w[used], g[used]
-            _fast.lasso.descend(A, *penalty, v, slopes, everyone[: used.size], EPOCHS, 0.0)
-            _newton(problem, A, q[used], v)
+            hint = np.empty_like(v)
+            _fast.lasso.descend_to_gap(
+                A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, EPOCHS
+            )
+            landed = _newton(problem, A, q[used], v)
             w[used] = v
-            g = q - G[:m, :m] @ w
-        rr = max(problem.yy - float(w @ (q + g)), 0.0)
-        gap = problem.bounds(w, g, rr, problem.yy - float(w @ q)).gap
+            g = q - G @ w
+        bounds = judge(w, g)
+        gap = bounds.gap
+        if ahead:
+            if bounds.dual >= lower:
+                lower, proof = bounds.dual, w.copy()
+            if not landed and bounds.primal - lower > goal:
+                other = np.zeros_like(w)
+                other[used] = hint
+                dual = judge(other, q - G @ other).dual
+                if dual > lower:
+                    lower, proof = dual, other
+            gap = bounds.primal - lower
         # Near rounding the gap falls no further.
         stuck = gap >= 0.999 * best and best <= 1e-10 * problem.yy
         if gap <= max(goal, problem.rounding) or stuck:
             break
         best = min(best, gap)
-    return epochs
+    return epochs, proof
 
 
-def _newton(problem: LassoProblem, G: Array, q: Array, w: Array) -> None:
+def _newton(problem: LassoProblem, G: Array, q: Array, w: Array) -> bool:
     """Go to the minimum for the present signs, in place, or until a weight changes its sign.
 
-    Weights that would change their sign become zero if the objective falls with that.
+    Weights that would change their sign become zero if the objective falls with that. Tells
+    whether the minimum was reached.
     """
     S = np.flatnonzero(w)
     if not 0 < S.size <= MOST_NEWTON:
-        return
+        return False
     old, signs, g = w[S], np.sign(w[S]), q - G @ w
     A = G[np.ix_(S, S)]
     A[np.diag_indices_from(A)] += problem.l2
@@ -278,7 +279,7 @@ def _newton(problem: LassoProblem, G: Array, q: Array, w: Array) -> None:
         try:
             factor = linalg.cho_factor(A, check_finite=False)
         except linalg.LinAlgError:
-            return
+            return False
     slopes = g[S] - problem.l2 * old - problem.l1 * signs
     step = linalg.cho_solve(factor, slopes, check_finite=False)
     crossed = (old + step) * signs <= 0
@@ -288,8 +289,9 @@ def _newton(problem: LassoProblem, G: Array, q: Array, w: Array) -> None:
     for trial in (np.where(crossed, 0.0, old + step), first):
         w[S] = trial
         if _value(problem, q, w, q - G @ w) <= value:
-            return
+            return not crossed.any()
     w[S] = old
+    return False
 
 
 def _value(problem: LassoProblem, q: Array, w: Array, g: Array) -> float:

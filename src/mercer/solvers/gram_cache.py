@@ -1,0 +1,126 @@
+"""The Gram matrix of the columns that a lasso has used, which grows with its working sets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _memory
+from mercer._typing import Array, IntArray
+from mercer.problems.lasso import Design, Evaluation, LassoProblem
+
+_WORTH_A_COPY = 0.7
+"""A share of the Gram matrix that is small enough to be copied out."""
+
+
+class Block(NamedTuple):
+    """The least squares of some columns: which, their Gram matrix, and their products with y."""
+
+    columns: IntArray
+    G: Array
+    q: Array
+
+
+class GramCache:
+    """The Gram matrix of the columns that were ever in a working set.
+
+    It grows and never shrinks, since a column at rest costs coordinate descent next to nothing.
+    ``Xy`` are the inner products of all columns with y.
+    """
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.columns: IntArray = np.empty(0, np.intp)
+        self.inside = np.zeros(design.shape[1], bool)
+        self.G = np.empty((0, 0))
+        self.Xy: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def add(self, new: IntArray) -> None:
+        """Take in columns that are not there yet."""
+        if not new.size:
+            return
+        old, size = len(self), len(self) + len(new)
+        if size > len(self.G):
+            capacity = min(max(size, 2 * len(self.G)), self.design.shape[1])
+            _memory.require(
+                8 * capacity**2,
+                f"The Gram matrix of {capacity:,} columns",
+                "Raise the penalty, so that fewer columns are in use.",
+            )
+            G = np.empty((capacity, capacity))
+            G[:old, :old] = self.G[:old, :old]
+            self.G = G
+        if old:
+            cross = self.design.gram(new, self.columns)
+            self.G[old:size, :old] = cross
+            self.G[:old, old:size] = cross.T
+        self.G[old:size, old:size] = self.design.gram(new, new)
+        self.columns = np.concatenate([self.columns, new])
+        self.inside[new] = True
+
+    def block(self, kept: NDArray[np.bool_]) -> Block:
+        """Return the problem of the columns here that are kept, or of all if most are."""
+        m = len(self)
+        at = np.flatnonzero(kept[self.columns])
+        if len(at) > _WORTH_A_COPY * m:
+            return Block(self.columns, self.G[:m, :m], self.q)
+        columns = self.columns[at]
+        return Block(columns, self.G[np.ix_(at, at)], self.q[at])
+
+    def evaluate(
+        self, problem: LassoProblem, columns: IntArray, w: Array, proof: Array, tol: float
+    ) -> Evaluation:
+        """Judge weights of some columns here; those of the proof too, where it is needed."""
+        found = self._evaluate(problem, columns, w)
+        if proof is w or problem.optimal(found, tol):
+            return found
+        return found.proved_by(self._evaluate(problem, columns, proof))
+
+    def _evaluate(self, problem: LassoProblem, columns: IntArray, w: Array) -> Evaluation:
+        everything = np.zeros(self.design.shape[1])
+        everything[columns] = w
+        if len(self) < len(everything):
+            return problem.evaluate(self.design, everything)
+        # With all columns here the data need not be read again.
+        c = np.empty_like(everything)
+        c[self.columns] = self.q - self.G[: len(c), : len(c)] @ everything[self.columns]
+        return self.judge(problem, everything, c)
+
+    def judge(self, problem: LassoProblem, w: Array, c: Array) -> Evaluation:
+        """Judge weights of which c = Xᵀr is known."""
+        assert self.Xy is not None
+        wq = float(w @ self.Xy)
+        rr = max(problem.yy - wq - float(w @ c), 0.0)
+        if rr < 1e-6 * problem.yy:  # too many digits cancel
+            return problem.evaluate(self.design, w)
+        return problem.judge(w, c, rr, problem.yy - wq)
+
+    @property
+    def norms(self) -> Array | None:
+        """The lengths of all columns, if the Gram matrix has them or the data are wide.
+
+        A single fit to tall data is over before they would be of use.
+        """
+        n, p = self.design.shape
+        return self._norms if p > n or len(self) == p else None
+
+    @cached_property
+    def _norms(self) -> Array:
+        p = self.design.shape[1]
+        if len(self) < p:
+            return self.design.norms()
+        norms = np.empty(p)
+        norms[self.columns] = np.sqrt(np.diag(self.G)[:p])
+        return norms
+
+    @property
+    def q(self) -> Array:
+        """Xᵀy of the columns."""
+        assert self.Xy is not None, "solve sets Xᵀy of all columns first"
+        return self.Xy[self.columns]
