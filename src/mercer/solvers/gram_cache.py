@@ -17,7 +17,11 @@ _WORTH_A_COPY = 0.7
 
 
 class Block(NamedTuple):
-    """The least squares of some columns: which, their Gram matrix, and their products with y."""
+    """The least squares of some columns: which, their Gram matrix, and their products with y.
+
+    G may be a buffer, of which the first rows and columns count: compiled loops are fast on whole
+    arrays only.
+    """
 
     columns: IntArray
     G: Array
@@ -69,7 +73,7 @@ class GramCache:
         m = len(self)
         at = np.flatnonzero(kept[self.columns])
         if len(at) > _WORTH_A_COPY * m:
-            return Block(self.columns, self.G[:m, :m], self.q)
+            return Block(self.columns, self.G, self.q)
         columns = self.columns[at]
         return Block(columns, self.G[np.ix_(at, at)], self.q[at])
 

@@ -214,7 +214,8 @@ def _descend(
     Returns the rounds, and the weights whose residual gives the best dual point: ``w`` itself, or
     those that were met on the way or extrapolated, if it should look ``ahead``.
     """
-    _, G, q = block
+    _, buffer, q = block
+    G = buffer[: len(w), : len(w)]
     epochs, best = 0, np.inf
     proof, lower = w, -np.inf
     g = q - G @ w
@@ -226,7 +227,8 @@ def _descend(
         return problem.bounds(v, slopes, rr, problem.yy - float(v @ q))
 
     while epochs < most:
-        epochs += _fast.lasso.descend(G, *penalty, w, g, everyone, min(2, most - epochs), 0.0)
+        rounds = min(2, most - epochs)
+        epochs += _fast.lasso.descend(buffer, *penalty, w, g, everyone, rounds, 0.0)
         used = np.flatnonzero(w)
         landed = True
         if used.size:
