@@ -21,7 +21,8 @@ from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.points import Points
-from mercer.solvers.evidence import Optimum, is_flat, maximise
+from mercer.solvers.ascent import Optimum, maximise
+from mercer.solvers.evidence import is_flat
 
 Likelihood = Callable[..., Any]
 
@@ -97,7 +98,7 @@ class GaussianProcess(KernelMachine):
 
     def _climb(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
         if not callable(self.optimizer):
-            found = maximise(lambda theta: likelihood(theta, True), starts, bounds)
+            found = self._ascend(starts, bounds, likelihood)
             for message in found.messages:
                 warnings.warn(
                     f"{type(self).__name__}: an ascent of the evidence did not converge "
@@ -118,6 +119,9 @@ class GaussianProcess(KernelMachine):
                 best = Optimum(np.asarray(theta, dtype=float), -float(value), True, 0)
         assert best is not None
         return best
+
+    def _ascend(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
+        return maximise(lambda theta: likelihood(theta, True), starts, bounds)
 
     def _warn_at_bounds(self, best: Optimum, free: Parameters, likelihood: Likelihood) -> None:
         """Say which parameters ended at a bound, and whether the evidence is flat there."""
