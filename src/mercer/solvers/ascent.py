@@ -121,7 +121,7 @@ def _step(theta: Array, slope: Array, curvature: Array, bounds: Array, damping: 
     # Where the evidence flattens out, its curvature fades before its slope does.
     firm = np.maximum(diagonal, np.abs(slope[free]) / _LONGEST)
     firm = np.maximum(firm, 1e-12 * max(1.0, float(diagonal.max())))
-    H[np.diag_indices(len(free))] = firm + damping * np.maximum(firm, 1.0)
+    H[np.diag_indices(len(free))] = (1 + damping) * firm
     step[free] = np.linalg.solve(H, slope[free])
     return step * min(1.0, _LONGEST / float(np.abs(step).max(initial=1e-300)))
 
