@@ -86,7 +86,7 @@ class KernelFamily:
             M = weights(i, j)
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 found[at] = [
-                    (self.names.index(name), np.vdot(M, slope), slope @ V[j], slope.T @ V[i])
+                    (self.names.index(name), float(np.vdot(M, slope)), slope @ V[j], slope.T @ V[i])
                     for name, slope in kernel.slopes(Block(pairs, i, j, {}), self.names)
                 ]
 
