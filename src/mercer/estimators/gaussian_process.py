@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -156,9 +156,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self._kernel = free.kernel
         self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
         self._noise_variances = np.broadcast_to(noise, len(targets)).copy()
-        if isinstance(self.optimizer, str):
-            start = self._evidence().head_start(free.theta, free.bounds, free.scales)
-            free = replace(free, start=start)
         best = self._learn(free, self._likelihood)
         self.log_marginal_likelihood_value_ = best.value
         self._publish_kernel(free, best.theta)
@@ -272,10 +269,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         """
         check_is_fitted(self, "alpha_")
         theta = np.log(list(self.theta_.values())) / self._scales
+        here = float(self._likelihood(theta, False))
         return [
             name
             for j, name in enumerate(self._names)
-            if is_flat(lambda at: float(self._likelihood(at, False)), theta, j)
+            if is_flat(lambda at: float(self._likelihood(at, False)), theta, here, j)
         ]
 
     # ---- inside ------------------------------------------------------------------------------

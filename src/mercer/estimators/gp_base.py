@@ -134,7 +134,7 @@ class GaussianProcess(KernelMachine):
             near = [e for e in (low, high) if abs(best.theta[j] - e) < 1e-6 * max(1.0, abs(e))]
             if not near:
                 continue
-            flat = is_flat(lambda theta: likelihood(theta, False), best.theta, j)
+            flat = is_flat(lambda at: likelihood(at, False), best.theta, best.value, j)
             what = "the evidence is flat there" if flat else "the evidence still rises"
             warnings.warn(
                 f"{type(self).__name__}: {name} ended at its bound {np.exp(near[0]):.3g}; {what}. "

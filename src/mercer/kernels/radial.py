@@ -113,9 +113,8 @@ class Radial(Bandwidth):
                 yield from super().slopes(values, [name], factor)
                 continue
             column = int(name[len("length_scale[") : -1])
-            slope = values.fresh(self.statistic.along(column))
+            slope = values[self.statistic.along(column)] * shared
             slope *= slope.dtype.type(-self.power * self.scales[column] ** -self.power)
-            slope *= shared
             yield name, slope
 
     def _scaled(self, values: Values) -> Array:

@@ -18,6 +18,9 @@ _LONGEST = 2.0
 _GOOD, _POOR, _BAD = 0.75, 0.25, 1e-3
 """Shares of the gain that was predicted: damp less above the first, more below the second, and
 do not take the step below the third."""
+_LAST = 10.0
+"""A step that gains what was predicted, and less than this many times what ends an ascent, is the
+last: slopes cost more than they would bring."""
 _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e9
 _MOST_STEPS = 500
 _REMEMBERED = 3
@@ -59,7 +62,11 @@ def climb(
     An ascent ends where a step would gain less than the share ``gain`` of the value. A place is
     asked for slopes at once or never, before the next place is visited.
     """
-    found = [_climb_from(place, start, bounds, gain) for start in starts]
+    return better(*[_climb_from(place, start, bounds, gain) for start in starts])
+
+
+def better(*found: Optimum) -> Optimum:
+    """Return the best of several ascents, with the evaluations and messages of all."""
     best = max(found, key=lambda one: one.value)
     evaluations = sum(one.evaluations for one in found)
     messages = tuple(message for one in found for message in one.messages)
@@ -81,7 +88,8 @@ def _climb_from(
         moved = np.clip(theta + _step(theta, slope, curvature, bounds, damping), low, high)
         step = moved - theta
         predicted = float(slope @ step - 0.5 * step @ curvature @ step)
-        if predicted <= gain * max(1.0, abs(value)) or damping > _MOST_DAMPING:
+        least = gain * max(1.0, abs(value))
+        if predicted <= least or damping > _MOST_DAMPING:
             return Optimum(theta, value, True, evaluations)
         there = place(moved)
         evaluations += 1
@@ -91,8 +99,10 @@ def _climb_from(
         elif not share > _POOR:
             damping = 3 * damping if share > _BAD else max(8 * damping, 0.1)
         if share > _BAD:
-            before, (slope, curvature) = slope, there.slope_and_curvature()
             theta, value = moved, there.value
+            if predicted <= _LAST * least and _GOOD < share < 1 / _GOOD:
+                return Optimum(theta, value, True, evaluations)
+            before, (slope, curvature) = slope, there.slope_and_curvature()
             if np.abs(step).max() < _SHORT:
                 seen = [*seen[1 - _REMEMBERED :], (step, before - slope)]
             curvature = _corrected(curvature, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from mercer.exceptions import NotPositiveDefinite, NumericalOverflow
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Block, Evaluator, Pairs
 from mercer.kernels.points import Points
-from mercer.solvers.ascent import Optimum, climb
+from mercer.solvers.ascent import Optimum, better, climb
 from mercer.solvers.cholesky import (
     Cholesky,
     factor_with_jitter,
@@ -125,23 +126,6 @@ class RegressionEvidence:
     Y: Array
     noise: float | Array
 
-    def head_start(self, theta: Array, bounds: Array, scales: Array) -> Array:
-        """Return a better place to start from, found on some of the rows, where rows are many.
-
-        ``theta`` itself where that one is better for all rows.
-        """
-        n = len(self.Y)
-        if n < _MANY or not len(theta):
-            return theta
-        some = np.arange(0, n, -(-n // (_MANY // 2)))
-        family = KernelFamily(self.family.kernel, self.family.points.take(some), self.family.names)
-        noise = self.noise[some] if isinstance(self.noise, np.ndarray) else self.noise
-        part = RegressionEvidence(family, self.Y[some], noise)
-
-        found = part.climb([theta], bounds, scales, _ROUGH).theta
-        better = self.value(found * scales) > self.value(theta * scales)
-        return found if better else theta
-
     def factor(self, theta: Array) -> tuple[Cholesky, float]:
         """Return the factor of A, and the jitter that it took."""
         return factor_with_jitter(self.family.matrix(self.family.at(theta)), self.noise)
@@ -167,9 +151,31 @@ class RegressionEvidence:
         return place.value, place.slope_and_curvature()[0]
 
     def climb(self, starts: Sequence[Array], bounds: Array, scales: Array, gain: float) -> Optimum:
-        """Maximise the evidence of ``scales`` · θ over θ within bounds."""
+        """Maximise the evidence of ``scales`` · θ over θ within bounds.
+
+        Where rows are many, the first ascent takes its first steps on a part of them; should that
+        lead astray, it begins again with all.
+        """
+        first = self._head_start(starts[0], bounds, scales)
         with few_threads(len(self.Y)):
-            return climb(lambda theta: EvidenceAt(self, theta, scales), starts, bounds, gain)
+            at = partial(EvidenceAt, self, scales=scales)
+            found = climb(at, [first, *starts[1:]], bounds, gain)
+            if first is starts[0] or found.value >= at(starts[0]).value:
+                return found
+            return better(found, climb(at, starts[:1], bounds, gain))
+
+    def _head_start(self, theta: Array, bounds: Array, scales: Array) -> Array:
+        """Return where some of the rows lead, or θ itself where rows are few."""
+        n = len(self.Y)
+        if n < _MANY:
+            return theta
+        some = np.arange(0, n, -(-n // (_MANY // 2)))
+        family = KernelFamily(self.family.kernel, self.family.points.take(some), self.family.names)
+        noise = self.noise[some] if isinstance(self.noise, np.ndarray) else self.noise
+        found = RegressionEvidence(family, self.Y[some], noise).climb(
+            [theta], bounds, scales, _ROUGH
+        )
+        return found.theta if np.isfinite(found.value) else theta
 
 
 class EvidenceAt:
@@ -213,9 +219,8 @@ def few_threads(n: int) -> Any:
     return _parallel.one_blas_thread() if n <= _SMALL else nullcontext()
 
 
-def is_flat(value: Callable[[Array], float], theta: Array, at: int) -> bool:
-    """Whether a factor of e, up or down, changes the evidence next to nothing."""
-    here = value(theta)
+def is_flat(value: Callable[[Array], float], theta: Array, here: float, at: int) -> bool:
+    """Whether a factor of e, up or down, changes the evidence ``here`` next to nothing."""
     for step in (1.0, -1.0):
         moved = theta.copy()
         moved[at] += step
