@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer import RBF, Matern, White
-from mercer.solvers.ascent import climb, maximise
+from mercer import RBF, Linear, Matern, RationalQuadratic, White
+from mercer.data import load_data
+from mercer.solvers.ascent import _step, climb, maximise
 from mercer.solvers.evidence import EvidenceAt, KernelFamily, RegressionEvidence
 
 KERNELS = [
@@ -44,13 +45,58 @@ def test_slope_and_curvature_are_those_of_the_formulas(kernel, targets):
 def test_tops_are_as_high_as_those_of_l_bfgs_in_fewer_evaluations(kernel):
     evidence, start = evidence_of(kernel), start_of(kernel)
     bounds = np.log([[1e-5, 1e5]] * len(start))
-    ours = evidence.climb([start], bounds, np.ones(len(start)), 1e-8)
+    ours = evidence.climb_by_curvature([start], bounds, np.ones(len(start)), 1e-8)
     theirs = maximise(evidence.value_and_gradient, [start], bounds)
     assert ours.converged
     assert ours.value > theirs.value - 1e-4
     assert ours.evaluations < theirs.evaluations
     assert (bounds[:, 0] <= ours.theta).all()
     assert (ours.theta <= bounds[:, 1]).all()
+
+
+WIDTHS = [1.0] * 10
+REAL = [
+    RBF(length_scale=WIDTHS) + White(0.1),
+    1.0 * Matern(1.5, length_scale=WIDTHS) + White(0.1),
+    1.0 * RationalQuadratic(1.0, length_scale=1.0) + 0.5 * Linear() + White(0.1),
+]
+
+
+@pytest.mark.parametrize("kernel", REAL, ids=lambda kernel: str(kernel)[:16])
+def test_every_ascent_on_real_data_ends_on_a_top_as_high_as_that_of_l_bfgs(kernel):
+    data = load_data("diabetes")
+    X, y = np.asarray(data.X, dtype=float)[::4], np.asarray(data.y, dtype=float)[::4]
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    family = KernelFamily(kernel, kernel.encode(X), list(kernel.free_parameters()))
+    evidence = RegressionEvidence(family, y[:, None], NOISE)
+    random = np.random.default_rng(0)
+    theta = start_of(kernel)
+    bounds, scales = np.log([[1e-5, 1e5]] * len(theta)), np.ones(len(theta))
+    for start in (theta, *(theta + random.standard_normal((1, len(theta))))):
+        ours = evidence.climb([start], bounds, scales, 1e-8)
+        theirs = maximise(evidence.value_and_gradient, [start], bounds)
+        assert ours.converged
+        assert ours.value > theirs.value - 1e-3
+        # Nothing is left to gain along any parameter that no bound holds.
+        for j, held in enumerate(np.isin(ours.theta, bounds)):
+            for step in () if held else (0.05, -0.05):
+                moved = ours.theta.copy()
+                moved[j] += step
+                assert evidence.value(moved) < ours.value + 1e-3
+
+
+@pytest.mark.parametrize("damping", [1e-3, 1.0])
+def test_steps_stay_in_their_box_and_always_promise_a_gain(damping):
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        root = random.standard_normal((4, 4)) * np.exp(3 * random.standard_normal(4))
+        H, slope = root.T @ root, np.exp(3 * random.standard_normal(4)) * random.choice([-1, 1], 4)
+        bounds = np.array([[-1.0, 1.0]] * 4)
+        theta = np.clip(random.uniform(-2, 2, 4), -1, 1)
+        step = _step(theta, slope, H, bounds, damping)
+        assert (np.abs(theta + step) <= 1 + 1e-12).all()
+        held = theta * np.sign(slope) >= 1
+        assert held.all() or slope @ step - 0.5 * step @ H @ step > 0
 
 
 def test_a_start_without_evidence_is_told():

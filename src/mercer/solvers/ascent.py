@@ -21,7 +21,7 @@ do not take the step below the third."""
 _LAST = 10.0
 """A step that gains what was predicted, and less than this many times what ends an ascent, is the
 last: slopes cost more than they would bring."""
-_LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e9
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1.0, 1e-3, 1e9
 _MOST_STEPS = 500
 _REMEMBERED = 3
 """Steps whose slopes correct the curvature."""
@@ -79,7 +79,7 @@ def _climb_from(
     low, high = bounds[:, 0], bounds[:, 1]
     theta = np.clip(start, low, high)
     here = place(theta)
-    value, evaluations, damping = here.value, 1, 1e-3
+    value, evaluations, damping = here.value, 1, _FIRST_DAMPING
     if not np.isfinite(value):
         return Optimum(theta, value, False, 1, ("the evidence is not finite at the start",))
     slope, curvature = here.slope_and_curvature()
@@ -120,20 +120,39 @@ def _corrected(H: Array, seen: list[tuple[Array, Array]]) -> Array:
 
 
 def _step(theta: Array, slope: Array, curvature: Array, bounds: Array, damping: float) -> Array:
-    """Return the damped step of the parameters that no bound holds back."""
-    held = ((theta <= bounds[:, 0]) & (slope <= 0)) | ((theta >= bounds[:, 1]) & (slope >= 0))
-    free = np.flatnonzero(~held)
-    step = np.zeros(len(theta))
-    if not len(free):
-        return step
-    H = curvature[np.ix_(free, free)].copy()
-    diagonal = np.diagonal(H)
+    """Return the damped step within the bounds, no parameter moving by more than ``_LONGEST``.
+
+    Of three steps within this box it is the one with the greatest predicted gain: the Newton step
+    made shorter; the one of those parameters that meet no wall; and that of every parameter for
+    itself, which gains something wherever there is something to gain.
+    """
+    low = np.maximum(bounds[:, 0] - theta, -_LONGEST)
+    high = np.minimum(bounds[:, 1] - theta, _LONGEST)
+    diagonal = np.diagonal(curvature)
     # Where the evidence flattens out, its curvature fades before its slope does.
-    firm = np.maximum(diagonal, np.abs(slope[free]) / _LONGEST)
-    firm = np.maximum(firm, 1e-12 * max(1.0, float(diagonal.max())))
-    H[np.diag_indices(len(free))] = (1 + damping) * firm
-    step[free] = np.linalg.solve(H, slope[free])
-    return step * min(1.0, _LONGEST / float(np.abs(step).max(initial=1e-300)))
+    firm = np.maximum(diagonal, np.abs(slope) / _LONGEST)
+    firm = np.maximum(firm, 1e-12 * max(1.0, float(diagonal.max(initial=0.0))))
+    H = curvature.copy()
+    np.fill_diagonal(H, (1 + damping) * firm)
+
+    free = ~(((low >= 0) & (slope <= 0)) | ((high <= 0) & (slope >= 0)))
+    whole = _newton_step(H, slope, np.zeros(len(theta)), free)
+    shorter = whole * min(1.0, _LONGEST / float(np.abs(whole).max(initial=1e-300)))
+    walls = np.clip(whole, low, high)
+    while (free & (walls != whole)).any():
+        free &= walls == whole
+        whole = _newton_step(H, slope, np.where(free, 0.0, walls), free)
+        walls = np.clip(whole, low, high)
+    alone = slope / np.abs(H).sum(axis=1)
+    steps = [np.clip(step, low, high) for step in (walls, shorter, alone)]
+    return max(steps, key=lambda step: float(slope @ step - 0.5 * step @ H @ step))
+
+
+def _newton_step(H: Array, slope: Array, step: Array, free: Any) -> Array:
+    """Return the step whose free parameters are best, given those that are not."""
+    step = step.copy()
+    step[free] = np.linalg.solve(H[np.ix_(free, free)], (slope - H @ step)[free])
+    return step
 
 
 def maximise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from mercer.exceptions import NotPositiveDefinite, NumericalOverflow
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Block, Evaluator, Pairs
 from mercer.kernels.points import Points
-from mercer.solvers.ascent import Optimum, better, climb
+from mercer.solvers.ascent import Optimum, better, climb, maximise
 from mercer.solvers.cholesky import (
     Cholesky,
     factor_with_jitter,
@@ -27,6 +27,8 @@ from mercer.solvers.cholesky import (
 _TILE, _LEAST_TILE = 256, 64
 _SMALL = 200
 """Rows up to which the threads of BLAS wait for each other longer than they work."""
+_FEW = 400
+"""Rows up to which a second ascent is cheap."""
 _MANY = 800
 """Rows from which the first steps are taken on a part of them."""
 _ROUGH = 1e-4
@@ -154,15 +156,29 @@ class RegressionEvidence:
         """Maximise the evidence of ``scales`` · θ over θ within bounds.
 
         Where rows are many, the first ascent takes its first steps on a part of them; should that
-        lead astray, it begins again with all.
+        lead astray, it begins again with all. Where they are few, the evidence has more tops than
+        one, and L-BFGS gives a second opinion.
         """
         first = self._head_start(starts[0], bounds, scales)
+        found = self.climb_by_curvature([first, *starts[1:]], bounds, scales, gain)
+        if first is not starts[0] and found.value < self.value(starts[0] * scales):
+            again = self.climb_by_curvature(starts[:1], bounds, scales, gain)
+            found = better(found, again)
+        if len(self.Y) <= _FEW:
+            second = maximise(partial(self._scaled_gradient, scales=scales), starts, bounds)
+            found = better(found, replace(second, messages=()))
+        return found
+
+    def climb_by_curvature(
+        self, starts: Sequence[Array], bounds: Array, scales: Array, gain: float
+    ) -> Optimum:
+        """Do the same by Newton steps on all rows alone."""
         with few_threads(len(self.Y)):
-            at = partial(EvidenceAt, self, scales=scales)
-            found = climb(at, [first, *starts[1:]], bounds, gain)
-            if first is starts[0] or found.value >= at(starts[0]).value:
-                return found
-            return better(found, climb(at, starts[:1], bounds, gain))
+            return climb(partial(EvidenceAt, self, scales=scales), starts, bounds, gain)
+
+    def _scaled_gradient(self, theta: Array, scales: Array) -> tuple[float, Array]:
+        value, slope = self.value_and_gradient(theta * scales)
+        return value, slope * scales
 
     def _head_start(self, theta: Array, bounds: Array, scales: Array) -> Array:
         """Return where some of the rows lead, or θ itself where rows are few."""
@@ -172,9 +188,8 @@ class RegressionEvidence:
         some = np.arange(0, n, -(-n // (_MANY // 2)))
         family = KernelFamily(self.family.kernel, self.family.points.take(some), self.family.names)
         noise = self.noise[some] if isinstance(self.noise, np.ndarray) else self.noise
-        found = RegressionEvidence(family, self.Y[some], noise).climb(
-            [theta], bounds, scales, _ROUGH
-        )
+        part = RegressionEvidence(family, self.Y[some], noise)
+        found = part.climb_by_curvature([theta], bounds, scales, _ROUGH)
         return found.theta if np.isfinite(found.value) else theta
 
 
