@@ -1,4 +1,9 @@
-"""Gaussian process regression, ARD RBF and noise, against scikit-learn and GPyTorch."""
+"""Gaussian process regression, ARD RBF and noise, against scikit-learn and GPyTorch.
+
+Everybody starts from the same parameters and stops by rules as strict as their defaults. GPyTorch
+works in float64 with Cholesky factors and L-BFGS with strong Wolfe steps on the logarithms of its
+parameters: with softplus, its default, it takes half as many steps again and stops 3 nats lower.
+"""
 
 from functools import cache, partial
 
@@ -9,6 +14,8 @@ from benchmarks.in_process import InProcess
 from benchmarks.job import OURS, Disagreement, Job
 
 COLUMNS = 5
+EQUAL = 0.01
+"""Nats between evidences that count as equal; nobody could tell the models apart."""
 
 
 @cache
@@ -53,9 +60,16 @@ def _gpytorch(rows):
             mean, covariance = self.mean_module(x), self.covar_module(x)
             return gpytorch.distributions.MultivariateNormal(mean, covariance)
 
+    def by_logarithm(low):
+        return gpytorch.constraints.GreaterThan(low, transform=torch.exp, inv_transform=torch.log)
+
     def call():
         likelihood = gpytorch.likelihoods.GaussianLikelihood()
-        model = Model(likelihood).double()
+        model = Model(likelihood)
+        model.covar_module.register_constraint("raw_outputscale", by_logarithm(0.0))
+        model.covar_module.base_kernel.register_constraint("raw_lengthscale", by_logarithm(0.0))
+        likelihood.noise_covar.register_constraint("raw_noise", by_logarithm(1e-4))
+        model.double()
         model.covar_module.outputscale = 1.0
         model.covar_module.base_kernel.lengthscale = 1.0
         likelihood.noise = 0.1
@@ -74,7 +88,7 @@ def _gpytorch(rows):
         # Cholesky at every size: exact values and gradients.
         with gpytorch.settings.max_cholesky_size(10**6):
             climb.step(closure)
-            return float(objective(model(X), y)) * len(y)
+            return objective(model(X), y).item() * len(y)
 
     return call
 
@@ -82,7 +96,7 @@ def _gpytorch(rows):
 def _as_good(values):
     ours = values[OURS]
     best = max(values.values())
-    if ours < best - 1e-3 * abs(best):
+    if ours < best - EQUAL:
         raise Disagreement(f"our evidence is {ours:.4f}, the best {best:.4f}")
     return "Evidence: " + ", ".join(f"{name} {value:.4f}" for name, value in values.items())
 

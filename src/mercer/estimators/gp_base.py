@@ -21,7 +21,8 @@ from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.points import Points
-from mercer.solvers.evidence import Optimum, is_flat, maximise
+from mercer.solvers.ascent import Optimum, maximise
+from mercer.solvers.evidence import is_flat
 
 Likelihood = Callable[..., Any]
 
@@ -97,7 +98,7 @@ class GaussianProcess(KernelMachine):
 
     def _climb(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
         if not callable(self.optimizer):
-            found = maximise(lambda theta: likelihood(theta, True), starts, bounds)
+            found = self._ascend(starts, bounds, likelihood)
             for message in found.messages:
                 warnings.warn(
                     f"{type(self).__name__}: an ascent of the evidence did not converge "
@@ -119,6 +120,9 @@ class GaussianProcess(KernelMachine):
         assert best is not None
         return best
 
+    def _ascend(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
+        return maximise(lambda theta: likelihood(theta, True), starts, bounds)
+
     def _warn_at_bounds(self, best: Optimum, free: Parameters, likelihood: Likelihood) -> None:
         """Say which parameters ended at a bound, and whether the evidence is flat there."""
         if free.original is not None:
@@ -130,7 +134,7 @@ class GaussianProcess(KernelMachine):
             near = [e for e in (low, high) if abs(best.theta[j] - e) < 1e-6 * max(1.0, abs(e))]
             if not near:
                 continue
-            flat = is_flat(lambda theta: likelihood(theta, False), best.theta, j)
+            flat = is_flat(lambda at: likelihood(at, False), best.theta, best.value, j)
             what = "the evidence is flat there" if flat else "the evidence still rises"
             warnings.warn(
                 f"{type(self).__name__}: {name} ended at its bound {np.exp(near[0]):.3g}; {what}. "

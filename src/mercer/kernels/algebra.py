@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,21 @@ class _Node(Kernel):
         child, _, rest = name.partition("__")
         return self.chain(values, child, getattr(self, child).gradient(values, rest))
 
-    def contraction(self, values: Values, weights: Array, names: Sequence[str]) -> dict[str, float]:
+    def slopes(
+        self, values: Values, names: Sequence[str], factor: Any = 1.0
+    ) -> Iterator[tuple[str, Array]]:
         if not self.chain_is_product:
-            return super().contraction(values, weights, names)
+            yield from super().slopes(values, names, factor)
+            return
         own = [name for name in names if name.partition("__")[0] not in self.children]
-        sums = super().contraction(values, weights, own)
+        yield from super().slopes(values, own, factor)
         for child in self.children:
             inner = [n.removeprefix(f"{child}__") for n in names if n.startswith(f"{child}__")]
             if inner:
-                # Σ w · (∂k · factor) = Σ (w · factor) · ∂k: what is passed on serves all of them.
-                passed = self.chain(values, child, weights)
-                found = getattr(self, child).contraction(values, passed, inner)
-                sums |= {f"{child}__{name}": value for name, value in found.items()}
-        return sums
+                # What the chain rule multiplies with is the same for all parameters of a child.
+                passed = self.chain(values, child, factor)
+                for name, slope in getattr(self, child).slopes(values, inner, passed):
+                    yield f"{child}__{name}", slope
 
     def chain(self, values: Values, child: str, inner: Array) -> Array:
         """Return the derivative of this kernel, given that of one of its children."""

@@ -190,9 +190,12 @@ class Kernel(Parametrised):
         """Return ∂k/∂log θ of the free parameter ``name`` as a formula over statistics."""
         raise NoGradient(f"{self} has no derivative with respect to {name!r}.")
 
-    def contraction(self, values: Values, weights: Array, names: Sequence[str]) -> dict[str, float]:
-        """Return Σ weights · ∂k/∂log θ for some free parameters; kernels may share work between."""
-        return {name: float(np.vdot(weights, self.gradient(values, name))) for name in names}
+    def slopes(
+        self, values: Values, names: Sequence[str], factor: Any = 1.0
+    ) -> Iterator[tuple[str, Array]]:
+        """Yield factor · ∂k/∂log θ of some free parameters; kernels may share work between them."""
+        for name in names:
+            yield name, self.gradient(values, name) * factor
 
     # ---- algebra -----------------------------------------------------------------------------
 

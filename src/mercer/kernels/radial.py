@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,19 +100,22 @@ class Radial(Bandwidth):
             slope *= part * part.dtype.type(self.scales[column] ** -self.power)
         return self.width_gradient(name.partition("[")[0], slope)
 
-    def contraction(self, values: Values, weights: Array, names: Sequence[str]) -> dict[str, float]:
+    def slopes(
+        self, values: Values, names: Sequence[str], factor: Any = 1.0
+    ) -> Iterator[tuple[str, Array]]:
         if self.scales is None or len(names) < 2:
-            return super().contraction(values, weights, names)
-        other = [name for name in names if not name.startswith("length_scale[")]
-        sums = super().contraction(values, weights, other)
-        slope = self.derivative(self._scaled(values))
-        slope *= weights
+            yield from super().slopes(values, names, factor)
+            return
+        shared = self.derivative(self._scaled(values))
+        shared *= factor
         for name in names:
-            if name not in sums:
-                column = int(name[len("length_scale[") : -1])
-                part = float(np.vdot(slope, values[self.statistic.along(column)]))
-                sums[name] = -self.power * part * self.scales[column] ** -self.power
-        return sums
+            if not name.startswith("length_scale["):
+                yield from super().slopes(values, [name], factor)
+                continue
+            column = int(name[len("length_scale[") : -1])
+            slope = values[self.statistic.along(column)] * shared
+            slope *= slope.dtype.type(-self.power * self.scales[column] ** -self.power)
+            yield name, slope
 
     def _scaled(self, values: Values) -> Array:
         s = values.fresh(self.statistic)

@@ -237,9 +237,11 @@ class CoordinateDistance(VectorStatistic):
         return left, left if b is a else Vectors(_dense(b.values[:, [self.column]]))
 
     def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
-        difference = np.abs(a.values - b.values[:, 0])
-        result: Array = difference if self.power == 1 else difference**self.power
-        return result
+        difference: Array = a.values - b.values[:, 0]
+        if self.power == 2:
+            return np.multiply(difference, difference, out=difference)
+        np.abs(difference, out=difference)
+        return difference if self.power == 1 else difference**self.power
 
     def diagonal(self, a: Vectors) -> Array:
         return np.zeros(len(a), dtype=a.dtype)

@@ -88,10 +88,14 @@ class Cholesky:
 
     def inverse(self) -> Array:
         """Return A⁻¹ in the memory of L, which is lost."""
+        mirror_lower(self.inverse_below())
+        return self._matrix
+
+    def inverse_below(self) -> Array:
+        """Return a matrix whose lower triangle is that of A⁻¹, in the memory of L."""
         whole, _ = self._potri(self._matrix.T, lower=0, overwrite_c=1)
         if whole.base is not self._matrix and not np.shares_memory(whole, self._matrix):
             self._matrix[...] = whole.T
-        mirror_lower(self._matrix)
         return self._matrix
 
     def inverse_diagonal(self) -> Array:
@@ -106,6 +110,13 @@ class Cholesky:
             result[part] = np.einsum("ij,ij->j", below, below, dtype=np.float64)
             result[part] += np.einsum("ij,ij->j", rest, rest, dtype=np.float64)
         return result
+
+
+def multiply_below(matrix: Array, V: Array) -> Array:
+    """Return the product of V and the symmetric matrix of which only the lower triangle counts."""
+    (symm,) = get_blas_funcs(("symm",), (matrix, V))
+    product: Array = symm(1.0, matrix.T, V, lower=0)
+    return product
 
 
 def mirror_lower(matrix: Array) -> None:
