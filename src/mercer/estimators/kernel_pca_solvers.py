@@ -141,7 +141,7 @@ def _centred(gram: GramMatrix) -> Callable[[Array], Array]:
 
     def multiply(V: Array) -> Array:
         W = gram @ (V - V.mean(axis=0))
-        return np.subtract(W, W.mean(axis=0), out=W)
+        return np.asarray(W - W.mean(axis=0))
 
     return multiply
 
