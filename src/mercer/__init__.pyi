@@ -36,7 +36,7 @@ from mercer.estimators.mlp import (
     MLPRegressor as MLPRegressor,
 )
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
-from mercer.estimators.pca import PCA as PCA, Whitening as Whitening
+from mercer.estimators.pca import PCA as PCA
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
@@ -44,6 +44,7 @@ from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.estimators.unlabelled import labelled_folds as labelled_folds
+from mercer.estimators.whitening import Whitening as Whitening
 from mercer.exceptions import (
     CannotSave as CannotSave,
     DisconnectedGraphWarning as DisconnectedGraphWarning,

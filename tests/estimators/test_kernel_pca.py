@@ -6,7 +6,16 @@ from scipy import linalg
 from sklearn import decomposition
 from sklearn.datasets import load_digits, load_wine
 
-from mercer import PCA, RBF, Gram, KernelPCA, Matern, NegativeDistance, Spectrum
+from mercer import (
+    PCA,
+    RBF,
+    Gram,
+    KernelPCA,
+    Matern,
+    NegativeDistance,
+    Polynomial,
+    Spectrum,
+)
 from mercer.estimators import kernel_pca_solvers
 from mercer.exceptions import InvalidInput
 
@@ -93,6 +102,16 @@ def test_a_fine_tolerance_is_kept_for_many_rows_too():
     assert (fine.residuals_ <= 1e-11 * fine.eigenvalues_[0]).all()
     np.testing.assert_allclose(coarse.eigenvalues_, fine.eigenvalues_, rtol=1e-12)
     np.testing.assert_allclose(coarse.transform(X[:9]), fine.transform(X[:9]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kernel", [RBF(1e-7), Polynomial(14, gamma=1e4)], ids=["nearly constant", "beyond float32"]
+)
+def test_float64_is_taken_where_float32_is_too_coarse(kernel):
+    X = np.random.default_rng(0).normal(size=(2600, 6))
+    model = KernelPCA(3, kernel=kernel, random_state=0).fit(X)
+    assert "float64" in model.choice_
+    assert (model.residuals_ <= 1e-9 * model.eigenvalues_[0]).all()
 
 
 def test_conditionally_positive_kernels_and_strings():

@@ -25,6 +25,9 @@ def test_it_is_the_same_matrix(data, kernel, dtype, error):
     assert held.definite is gram.definite
     np.testing.assert_allclose(held.dense(), K, atol=error * scale)
     np.testing.assert_allclose(held @ V, K @ V, atol=error * 100 * scale)
+    unit = V / np.linalg.norm(V, axis=0)
+    assert 0 < np.linalg.norm(held @ unit - K @ unit, axis=0).max() <= held.rounding
+    assert held.rounding <= error * 100 * scale
     np.testing.assert_allclose(held.diag(), np.diagonal(K), atol=error * scale)
     some = [1099, 3, 600, 3]
     np.testing.assert_allclose(held.rows(some), K[some], atol=error * scale)

@@ -63,7 +63,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         ``"arpack"`` and ``"lanczos"`` are both the block Lanczos method of mercer.
     tol : float
         Relative residual at which Lanczos stops; 0 takes 1e-9, or 1e-6 where K is in float32, as it
-        is for more than 2,500 rows. A finer one asks for float64.
+        is for more than 2,500 rows. A finer one asks for float64, which is also taken where float32
+        turns out too coarse, as for a kernel that is nearly constant.
     max_iter : int or None
         The most products with K.
     iterated_power : int or "auto"

@@ -12,6 +12,7 @@ from scipy import linalg
 
 from mercer import _parallel
 from mercer._typing import Array
+from mercer.exceptions import NumericalOverflow
 from mercer.gram.centring import Centring
 from mercer.gram.held import HeldGram, holdable
 from mercer.gram.operator import FeatureGram, Gram, GramMatrix
@@ -60,30 +61,53 @@ def dense_spectrum(gram: GramMatrix, count: int) -> Spectrum:
 def lanczos_spectrum(
     gram: GramMatrix, count: int, tol: float, max_products: int, random: Any
 ) -> Spectrum:
-    """Find leading eigenpairs with products alone."""
-    n = gram.shape[0]
+    """Find leading eigenpairs with products alone, in float64 where float32 is not good enough."""
     fine = 0 < tol < _SINGLE_TOLERANCE
-    with _held(gram, fine) as (held, how):
+    if not fine:
+        try:
+            found, doubtful = _lanczos(gram, count, tol, max_products, random, fine=False)
+        except NumericalOverflow:
+            # Float64 has more room. If that is not enough either, it says so again.
+            fine = True
+        else:
+            fine = doubtful and holdable(gram.shape[0], fine=True) is not None
+    return _lanczos(gram, count, tol, max_products, random, fine=True)[0] if fine else found
+
+
+def _lanczos(
+    gram: GramMatrix, count: int, tol: float, max_products: int, random: Any, fine: bool
+) -> tuple[Spectrum, bool]:
+    """Return the eigenpairs, and whether float32 has spoilt them.
+
+    A kernel that is nearly constant leaves hardly a digit of float32 to what varies.
+    """
+    n = gram.shape[0]
+    with _held(gram, fine) as (held, rounding, how):
         single = held.dtype == np.float32
+        goal = max(tol, _SINGLE_TOLERANCE) if single else tol or _TOLERANCE
         pairs = leading_eigenpairs(
             _centred(held),
             n,
             count,
-            tol=max(tol, _SINGLE_TOLERANCE) if single else tol or _TOLERANCE,
+            tol=goal / 2 if single else goal,
+            floor=rounding,
             random=random,
             block=_LANES * -(-(2 * count + 4) // _LANES),
             max_products=max_products,
         )
         choice = f"Block Lanczos for {count:,} of {n:,} components; {how}."
-        if single:
-            return _rayleigh_ritz(gram, pairs.vectors, choice)
-        return Spectrum(pairs.values, pairs.vectors, pairs.residuals, Centring.fit(held), choice)
+        if not single:
+            centring = Centring.fit(held)
+            return Spectrum(pairs.values, pairs.vectors, pairs.residuals, centring, choice), False
+        found = _rayleigh_ritz(gram, pairs.vectors, choice)
+        far = found.residuals > goal * np.abs(found.values).max()
+        return found, pairs.converged and bool(far.any()) and gram.dtype == np.float64
 
 
 def randomised_spectrum(gram: GramMatrix, count: int, rounds: int, random: Any) -> Spectrum:
     """Find leading eigenpairs from products with a few random vectors."""
     n = gram.shape[0]
-    with _held(gram) as (held, how):
+    with _held(gram) as (held, _, how):
         multiply = _centred(held)
         start = random.normal(size=(n, min(n, count + 10)))
         Q = randomised_range(multiply, multiply, start, (rounds + 1) // 2)
@@ -94,21 +118,22 @@ def randomised_spectrum(gram: GramMatrix, count: int, rounds: int, random: Any) 
 
 
 @contextmanager
-def _held(gram: GramMatrix, fine: bool = False) -> Iterator[tuple[GramMatrix, str]]:
-    """Give the matrix in the form in which many products are cheap, and say which.
+def _held(gram: GramMatrix, fine: bool = False) -> Iterator[tuple[GramMatrix, float, str]]:
+    """Give the matrix in the form in which many products are cheap, its rounding, and say which.
 
     Our threads multiply with tiles of K. Meanwhile those of BLAS are held: they would wait busily
     for their next work, on cores that ours need.
     """
     if not isinstance(gram, Gram):
-        yield gram, "K is a product of features and never formed"
+        yield gram, 0.0, "K is a product of features and never formed"
         return
     with _parallel.one_blas_thread():
         dtype = holdable(gram.shape[0], fine)
         if dtype is None:
-            yield gram, "K is computed anew for each product, since it does not fit the memory"
+            yield gram, 0.0, "K is computed anew for each product, since it does not fit the memory"
         else:
-            yield HeldGram(gram, dtype), f"half of K is held in {dtype}"
+            held = HeldGram(gram, dtype)
+            yield held, held.rounding, f"half of K is held in {dtype}"
 
 
 def _centred(gram: GramMatrix) -> Callable[[Array], Array]:
@@ -116,8 +141,7 @@ def _centred(gram: GramMatrix) -> Callable[[Array], Array]:
 
     def multiply(V: Array) -> Array:
         W = gram @ (V - V.mean(axis=0))
-        W -= W.mean(axis=0)
-        return W
+        return np.asarray(W - W.mean(axis=0))
 
     return multiply
 

@@ -1,4 +1,4 @@
-"""Principal components and whitening."""
+"""Principal components."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer._plot import INK, SOFT, axes as plot_axes
@@ -34,23 +33,7 @@ from mercer.estimators.scatter import column_sums
 _FLOATS = [np.float64, np.float32]
 
 
-class _Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """An affine map to the leading eigenvectors of the covariance matrix, and back."""
-
-    components_: Array
-    explained_variance_: Array
-    mean_: Array
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
-    def _read_new(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=_FLOATS, accept_sparse=("csr", "csc"), reset=False)
-
-
-class PCA(_Projection):
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the orthogonal directions in which the data vary most.
 
     C = (X − 1x̄ᵀ)ᵀ(X − 1x̄ᵀ)/(n − 1) = U D Uᵀ, d₁ ≥ d₂ ≥ …,  t = U_kᵀ(x − x̄),
@@ -95,6 +78,9 @@ class PCA(_Projection):
         The method, and why it was chosen.
     """
 
+    components_: Array
+    explained_variance_: Array
+    mean_: Array
     n_components_: int
     n_samples_: int
     explained_variance_ratio_: Array
@@ -149,6 +135,10 @@ class PCA(_Projection):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self.svd_solver not in ("full", "randomized")
         return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of X; ``y`` is ignored."""
@@ -254,6 +244,10 @@ class PCA(_Projection):
         """Return the projections t of the rows of X."""
         return self._project(self._read_new(X))
 
+    def _read_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=_FLOATS, accept_sparse=("csr", "csc"), reset=False)
+
     def _project(self, X: Any) -> Array:
         T = np.asarray(X @ self.components_.T) - self.mean_ @ self.components_.T
         return np.asarray(T / self._deviations() if self.whiten else T)
@@ -320,103 +314,3 @@ class PCA(_Projection):
         ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.03))
         ax.legend(loc="center right")
         return ax
-
-
-class Whitening(_Projection):
-    """Whitening: a linear map after which all directions have variance 1 and are uncorrelated.
-
-    z = D^(−1/2) Uᵀ(x − x̄)  (``method="pca"``), or rotated back, z = U D^(−1/2) Uᵀ(x − x̄)
-    (``method="zca"``), which stays nearest to the data; C = U D Uᵀ is the covariance matrix with
-    1/(n − 1).
-
-    Directions without variance (constant or collinear columns) are left out of ``"pca"`` and mapped
-    to zero by ``"zca"``. The factorisation is that of the data, not of C, so that the covariance of
-    the result is the identity up to rounding even where C is badly conditioned.
-
-    Reference: A. Kessy, A. Lewin and K. Strimmer (2018), The American Statistician 72.
-
-    Parameters
-    ----------
-    n_components : int or None
-        How many directions to keep, those of the largest variance; None keeps all there are.
-    method : {"pca", "zca"}
-        The rotation.
-    tol : float
-        Directions with a deviation below ``tol`` times the largest count as constant.
-
-    Attributes
-    ----------
-    components_ : array
-        The map W of z = W (x − x̄).
-    explained_variance_ : array
-        The variance of each direction kept.
-    rank_ : int
-        How many directions have any variance.
-    """
-
-    rank_: int
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "method": [StrOptions({"pca", "zca"})],
-        "tol": [Interval(Real, 0, 1, closed="left")],
-    }
-
-    def __init__(
-        self, n_components: int | None = None, *, method: str = "pca", tol: float = 1e-10
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.tol = tol
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the map that whitens X; ``y`` is ignored."""
-        del y
-        self._validate_params()
-        X = validate_data(self, X, dtype=_FLOATS, ensure_min_samples=2)
-        n, d = X.shape
-        centre = X.mean(axis=0, dtype=np.float64)
-        R = np.asarray(X - centre, dtype=np.float64)
-        _, s, Vt = linalg.svd(np.linalg.qr(R, mode="r") if n > d else R, full_matrices=False)
-        floor = max(self.tol, max(n, d) * float(np.finfo(X.dtype).eps)) * s[0]
-        # A constant column keeps rounding errors of its mean, as large as its numbers are.
-        floor = max(floor, math.sqrt(n) * 4 * np.finfo(X.dtype).eps * float(np.abs(centre).max()))
-        self.rank_ = int((s > floor).sum())
-        if self.rank_ == 0:
-            raise ValueError(
-                "Whitening: no column of X varies; nothing can be scaled to variance 1."
-            )
-        k = self.rank_
-        if self.n_components is not None:
-            if self.n_components > self.rank_:
-                raise ValueError(
-                    f"n_components={self.n_components}: the data vary in {self.rank_} directions "
-                    f"only. Ask for at most {self.rank_}, or None for all."
-                )
-            k = self.n_components
-        _, axes = svd_flip(None, Vt[:k], u_based_decision=False)
-        deviations = s[:k] / math.sqrt(n - 1)
-        scaled = axes / deviations[:, None]
-        zca = self.method == "zca"
-        self.mean_ = centre.astype(X.dtype)
-        self.components_ = (axes.T @ scaled if zca else scaled).astype(X.dtype)
-        self._back = (axes.T * deviations @ axes if zca else axes.T * deviations).astype(X.dtype)
-        self.explained_variance_ = (deviations**2).astype(X.dtype)
-        return self
-
-    def transform(self, X: Any) -> Array:
-        """Return the whitened rows of X."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
-        return np.asarray((X - self.mean_) @ self.components_.T)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Return the data that have these whitened rows."""
-        check_is_fitted(self)
-        Z = check_array(X, input_name="X", dtype=_FLOATS)
-        return np.asarray(Z @ self._back.T + self.mean_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,23 @@ class HeldGram(GramMatrix):
         evaluator = values._evaluator
         evaluator._prepare()
 
+        squares: list[float] = []
+
         def task(at: tuple[int, int]) -> None:
             i, j = at
-            self._tiles[at] = evaluator.values(self._parts[i], self._parts[j])
+            tile = self._tiles[at] = evaluator.values(self._parts[i], self._parts[j])
+            squares.append(float(np.vdot(tile, tile)) * (1 if i == j else 2))
 
         count = len(self._parts)
         pairs = [(i, j) for i in range(count) for j in range(i, count)]
         _parallel.run(task, pairs, self._threads)
+        self._squares = sum(squares)
+
+    @property
+    def rounding(self) -> float:
+        """How far a product with a unit vector may be from the exact one, in norm."""
+        eps = float(np.finfo(self.dtype).eps)
+        return 8 * eps * math.sqrt(self._squares / self.shape[0])
 
     @property
     def definite(self) -> Definite:

@@ -43,13 +43,14 @@ from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.mlp import MLPClassifier, MLPRegressor
 from mercer.estimators.norm_regressor import NormRegressor
-from mercer.estimators.pca import PCA, Whitening
+from mercer.estimators.pca import PCA
 from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
+from mercer.estimators.whitening import Whitening
 from mercer.exceptions import CannotSave
 from mercer.generative.hidden_markov import HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture

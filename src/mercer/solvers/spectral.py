@@ -32,6 +32,7 @@ def leading_eigenpairs(
     count: int,
     *,
     tol: float = 0.0,
+    floor: float = 0.0,
     random: Any = None,
     block: int | None = None,
     dtype: Any = np.float64,
@@ -49,6 +50,8 @@ def leading_eigenpairs(
         V ↦ AV for V of shape (size, columns).
     tol : float
         Residuals of at most ``tol`` · ∣λ∣ₘₐₓ will do; 0 is as good as rounding allows.
+    floor : float
+        How much rounding a product with a unit vector has. Smaller residuals are not waited for.
     random : numpy.random.RandomState or Generator
         Gives the first block.
     """
@@ -79,9 +82,10 @@ def leading_eigenpairs(
         # Earlier images lie in the basis, so what it lacks comes from those of the last block.
         outside = W[:, used:] - Q @ overlap
         lacking = np.linalg.norm(outside @ Y[used:, :found].astype(dtype), axis=0)
-        if last or (found == count and bool((lacking <= goal * scale).all())):
+        small = max(goal * scale, floor)
+        if last or (found == count and bool((lacking <= small).all())):
             pairs = _ritz_pairs(Q, W, theta[:found], Y[:, :found], products)
-            done = found == count and bool((pairs.residuals <= goal * scale).all())
+            done = found == count and bool((pairs.residuals <= small).all())
             if done or last:
                 return replace(pairs, converged=done or end == size)
         fresh = _new_directions(Q, outside, 100 * eps * scale)
