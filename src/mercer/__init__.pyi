@@ -3,6 +3,7 @@
 from mercer.data import load_data as load_data
 from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.fast_ica import FastICA as FastICA
 from mercer.estimators.features import FeatureMap as FeatureMap
 from mercer.estimators.gaussian_process import (
     GaussianProcessRegressor as GaussianProcessRegressor,
@@ -11,6 +12,7 @@ from mercer.estimators.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
 from mercer.estimators.gp_easy import GP as GP
+from mercer.estimators.ica import ICA as ICA
 from mercer.estimators.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
 )
@@ -37,6 +39,7 @@ from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
     CannotSave as CannotSave,
+    GaussianSourcesWarning as GaussianSourcesWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,

@@ -85,3 +85,7 @@ class CannotSave(MercerError, TypeError):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel is not positive semi-definite in general."""
+
+
+class GaussianSourcesWarning(UserWarning):
+    """Several sources look Gaussian, and no method can tell rotations of those apart."""

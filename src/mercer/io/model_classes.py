@@ -27,9 +27,11 @@ from mercer._files.fields import (
     check_fields,
 )
 from mercer.estimators.binary import BinaryMachine
+from mercer.estimators.fast_ica import FastICA
 from mercer.estimators.features import FeatureMap
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.gp_classifier import GaussianProcessClassifier
+from mercer.estimators.ica import ICA
 from mercer.estimators.kernel_logistic import KernelLogisticRegression
 from mercer.estimators.kernel_perceptron import KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge
@@ -56,6 +58,7 @@ from mercer.io import (
     model_networks,
     model_points,
     model_regression,
+    model_sources,
 )
 from mercer.io.model_points import MATRIX, check_points
 from mercer.io.model_values import Stored
@@ -321,6 +324,8 @@ ESTIMATORS = (
     estimator(KernelPerceptron, model_networks.KERNEL_PERCEPTRON, model_networks.check_kernel),
     estimator(MLPClassifier, model_networks.CLASSIFIER, model_networks.check_classes),
     estimator(MLPRegressor, model_networks.REGRESSOR, model_networks.check_network),
+    estimator(ICA, model_sources.ICA, model_sources.check),
+    estimator(FastICA, model_sources.FAST, model_sources.check),
     estimator(
         NumericScaler,
         {**_SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
