@@ -44,7 +44,7 @@ for name, kernel in kernels.items():
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axes.barh(list(accuracy), list(accuracy.values()), color="C0")
 axes.axvline(np.mean(site == "N"), color="0.3", ls="--", lw=1)
-axes.text(np.mean(site == "N"), -0.5, " always N", color="0.3", va="top", fontsize=9)
+axes.text(np.mean(site == "N"), -0.6, "always N", color="0.3", ha="center", fontsize=9)
 axes.invert_yaxis()
 axes.set(xlabel="accuracy, cross-validated", xlim=(0.4, 0.8))
 plt.show()

@@ -32,6 +32,7 @@ _MODULES = {"norms": "Norms", "optimize": "Optimisation", "independence": "Indep
 
 def setup(app):
     """Write the pages before autosummary looks for them."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("config-inited", _write)
     app.connect("autodoc-process-docstring", _keep_bars)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,6 +57,7 @@ class Order:
         "plot_molecules",
         "plot_trees",
         "plot_fisher",
+        "plot_kernel_pca",
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",

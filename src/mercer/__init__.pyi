@@ -3,6 +3,9 @@
 from mercer.data import load_data as load_data
 from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.discriminant import (
+    LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
+)
 from mercer.estimators.fast_ica import FastICA as FastICA
 from mercer.estimators.features import FeatureMap as FeatureMap
 from mercer.estimators.gaussian_process import (
@@ -13,9 +16,11 @@ from mercer.estimators.gp_classifier import (
 )
 from mercer.estimators.gp_easy import GP as GP
 from mercer.estimators.ica import ICA as ICA
+from mercer.estimators.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
 from mercer.estimators.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
 )
+from mercer.estimators.kernel_pca import KernelPCA as KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
 from mercer.estimators.linear import (
@@ -31,6 +36,7 @@ from mercer.estimators.mlp import (
     MLPRegressor as MLPRegressor,
 )
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.pca import PCA as PCA, Whitening as Whitening
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge

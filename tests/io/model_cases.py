@@ -11,14 +11,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from mercer import (
+    PCA,
     RBF,
     SVC,
     SVR,
     BagOfWords,
     Chi2,
     Delta,
+    KernelDiscriminant,
+    KernelPCA,
     Laplacian,
     Linear,
+    LinearDiscriminantAnalysis,
     LinearSVC,
     LinearSVR,
     Matern,
@@ -27,6 +31,7 @@ from mercer import (
     OneClassSVM,
     Overlap,
     White,
+    Whitening,
 )
 from mercer.estimators.scaling import NumericScaler
 from tests.estimators.cases import heart, iris, regression, separable
@@ -177,6 +182,16 @@ CASES = {
         make_pipeline(NumericScaler(), SVC(MIXED)).fit(*_frame()),
         _frame()[0],
     ),
+    "pca": lambda: _iris(PCA(2, whiten=True)),
+    "pca sparse": lambda: _sparse(PCA(3, random_state=0)),
+    "whitening": lambda: _iris(Whitening(method="zca")),
+    "kernel pca": lambda: _iris(KernelPCA(3, kernel="rbf", fit_inverse_transform=True)),
+    "kernel pca texts": lambda: _texts(KernelPCA(2, kernel=BagOfWords())),
+    "kernel pca precomputed": lambda: _precomputed(KernelPCA(2, kernel="precomputed")),
+    "lda": lambda: _iris(LinearDiscriminantAnalysis()),
+    "lda two classes": lambda: _heart(LinearDiscriminantAnalysis("eigen", shrinkage="auto")),
+    "kernel discriminant": lambda: _iris(KernelDiscriminant(Matern(2.5))),
+    "pipeline pca": lambda: _iris(make_pipeline(PCA(2), SVC())),
     "svc auto": lambda: _iris(SVC(RBF("auto"), C="auto")),
     "pipeline frame": lambda: (
         make_pipeline(StandardScaler(), SVC()).fit(_frame()[0][["age", "bmi"]], _frame()[1]),

@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_svmlight_fi
 from mercer import InvalidInput, InvalidParameter, auto_kernel, load_data, read_table
 from mercer.data import TABLES, table_path
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[3] / "shared" / "data"
 real_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here")
 
 FRAME = pd.DataFrame(

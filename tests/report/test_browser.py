@@ -44,6 +44,7 @@ class Visit:
     def __init__(self, browser, address, **options):
         self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
         self.page = self.context.new_page()
+        self.page.set_default_navigation_timeout(120_000)  # other tests may hold both cores
         self.requests, self.trouble = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda message: self.trouble.append(message.text))

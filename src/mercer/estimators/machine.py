@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -109,17 +108,25 @@ class KernelMachine(BaseEstimator):
         """Return the kernel, not yet settled on any data, and the read data as points."""
         kernel = self.kernel
         if isinstance(kernel, str):
-            kernel = kernel_named(kernel, self.gamma, self.degree, self.coef0, X.shape[1])
+            gamma = self._gamma_for(X.shape[1])
+            kernel = kernel_named(kernel, gamma, self.degree, self.coef0, X.shape[1])
         if self._takes_vectors():
             _check_size(X)
             X = _compact(X)
         return kernel, kernel.encode(X)
 
+    def _gamma_for(self, columns: int) -> Any:
+        """Return the width of a kernel given by its name, for data with so many columns."""
+        del columns
+        return self.gamma
+
     _told: Array | None = None
 
     def _untold(self) -> Self:
-        """Return a copy to work on."""
-        return copy(self)
+        """Return a copy to work on; a search needs thousands, and ``copy`` takes its time."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def _kernel_parameters(self) -> tuple[Any, ...]:
         """Return what the kernel depends on; machines that agree here share a matrix."""
@@ -134,7 +141,7 @@ class KernelMachine(BaseEstimator):
 
         A search computes them from a matrix that many fits share; scorers ask the copy.
         """
-        twin = copy(self)
+        twin = self._untold()
         twin._told = values
         return twin
 

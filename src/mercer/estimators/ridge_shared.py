@@ -22,6 +22,8 @@ from mercer.solvers.shifts import solve_shifts
 
 _TOL = 1e-11
 """Relative residual of fits that only a score is asked of."""
+_STRIP = 64
+"""Rows copied at once, which the next copy finds in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +82,11 @@ class SharedRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         rows, first = posed[0][1][0]
         at = train[rows]
         A = workshop.matrix(len(at), -2)
-        np.take(K[at], at, axis=1, out=A, mode="clip")
+        strip = np.empty((_STRIP, len(K)))
+        for s in range(0, len(at), _STRIP):
+            some = at[s : s + _STRIP]
+            whole = np.take(K, some, axis=0, out=strip[: len(some)], mode="clip")
+            np.take(whole, at, axis=1, out=A[s : s + _STRIP], mode="clip")
         scale = np.sqrt(first.weights)[:, None]
         if (scale != 1).any():
             A *= scale
@@ -94,24 +100,19 @@ class SharedRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         found: list[Functions | None] = []
         for machine, problems in posed:
             alphas = problems[0][1].alphas
-            each = answers[np.searchsorted(grid, alphas)]
-            parts = [part[:, [j, *machine._extra(part)]] for j, part in enumerate(each)]
-            solved = [_without_bias(part) for part in parts]
-            if not all(np.isfinite(c).all() for c, _ in solved):
-                found.append(None)
-                continue
-            columns = np.zeros((len(train), len(alphas)))
-            columns[rows] = np.column_stack([c for c, _ in solved])
-            found.append(Functions(columns, np.array([b for _, b in solved]), "optimal", seconds))
+            columns, intercepts = np.zeros((len(train), len(alphas))), np.zeros(len(alphas))
+            for j, place in enumerate(np.searchsorted(grid, alphas)):
+                x = answers[place, :, j]
+                if machine.fit_intercept:
+                    x, intercepts[j] = _without_bias(x, answers[place, :, -1])
+                columns[rows, j] = x
+            fine = np.isfinite(columns).all()
+            found.append(Functions(columns, intercepts, "optimal", seconds) if fine else None)
         return found
 
     def _expansion(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
         return self.dual_coef_.reshape(len(self.dual_coef_), -1), np.atleast_1d(self.intercept_)
-
-    def _extra(self, answers: Array) -> list[int]:
-        """Return the column that an intercept needs, where there is one."""
-        return [answers.shape[1] - 1] if self.fit_intercept else []
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the variance of ``y`` that is explained."""
@@ -127,12 +128,10 @@ class SharedRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         return super()._telling(values[:, 0] if self._one_target else values)
 
 
-def _without_bias(answers: Array) -> tuple[Array, float]:
+def _without_bias(x: Array, ones: Array) -> tuple[Array, float]:
     """Return the coefficients and the intercept from (K + λW⁻¹)⁻¹y and (K + λW⁻¹)⁻¹1."""
-    if answers.shape[1] == 1:
-        return answers[:, 0], 0.0
-    intercept = float(answers[:, 0].sum() / answers[:, 1].sum())
-    return answers[:, 0] - intercept * answers[:, 1], intercept
+    intercept = float(x.sum() / ones.sum())
+    return x - intercept * ones, intercept
 
 
 def read_targets(y: Any) -> Array:
@@ -169,6 +168,8 @@ def spread_alphas(given: Any, targets: int) -> Array:
     """Return λ for each target, NaN where it is to be chosen."""
     if isinstance(given, str):
         return np.full(targets, np.nan)
+    if isinstance(given, Real) and 0 <= float(given) < np.inf:
+        return np.full(targets, float(given))
     alphas = check_alphas(given)
     if len(alphas) not in (1, targets):
         raise InvalidParameter(

@@ -260,6 +260,7 @@ class _Source:
 
     def __init__(self, objects: Any) -> None:
         self.objects = objects
+        self._encoded: dict[Any, tuple[Kernel, Points]] = {}
         self._points: dict[Any, tuple[Kernel, Points] | None] = {}
         self._stored: dict[Any, dict[Statistic, Array]] = {}
         self._lock = Lock()
@@ -271,22 +272,29 @@ class _Source:
     def settled(self, machine: Any, fold: Fold) -> Kernel | None:
         """Return a machine's kernel as a fit to the training part sees it; None if it cannot."""
         try:
+            kernel, points = self._read(machine)
+            if machine._mode != "matrix":
+                kernel = kernel.resolve(points.take(fold.train))
+                check_definite(kernel, machine._needs, machine.strict, type(machine).__name__)
+        except (ValueError, TypeError, ArithmeticError):
+            return None
+        self._points[kernel] = kernel, points
+        return kernel
+
+    def _read(self, machine: Any) -> tuple[Kernel, Points]:
+        """Return a machine's kernel, not yet settled, and the objects as it sees them."""
+        look = machine._kernel_parameters()
+        if look not in self._encoded:
             twin = machine._untold()
             twin._check_parameters()
             X = twin._read_training(self.objects, None)
             if machine._mode == "matrix":
-                self._count = len(X)
                 matrix = Precomputed(X)
-                self._points[matrix] = matrix, matrix.encode(np.arange(len(X)))
-                return matrix
-            kernel, points = twin._encode(X)
-            self._count = len(points)
-            result: Kernel = kernel.resolve(points.take(fold.train))
-            check_definite(result, machine._needs, machine.strict, type(machine).__name__)
-        except (ValueError, TypeError, ArithmeticError):
-            return None
-        self._points[result] = result, points
-        return result
+                self._encoded[look] = matrix, matrix.encode(np.arange(len(X)))
+            else:
+                self._encoded[look] = twin._encode(X)
+        self._count = len(self._encoded[look][1])
+        return self._encoded[look]
 
     def fill(self, kernel: Kernel, K: Array, threads: int) -> bool:
         """Write the matrix of a kernel; return False where it cannot be used."""
@@ -369,7 +377,8 @@ def _runs(posed: list[Any]) -> Iterable[list[Any]]:
 def _alike(a: Any, b: Any) -> bool:
     same = len(a[2]) == len(b[2]) and a[1].tol == b[1].tol
     return same and all(
-        np.array_equal(one[0], other[0]) for one, other in zip(a[2], b[2], strict=True)
+        one[0] is other[0] or np.array_equal(one[0], other[0])
+        for one, other in zip(a[2], b[2], strict=True)
     )
 
 

@@ -185,6 +185,10 @@ class Gram(GramMatrix):
         """Return the Gram matrix of another kernel on the same points, sharing statistics."""
         return self._derived(kernel.resolve(self.column_points), self._pairs)
 
+    def in_precision(self, dtype: Any) -> Gram:
+        """Return the same matrix with its values computed in another precision."""
+        return self._derived(self.kernel, self._pairs.astype(dtype))
+
     def __repr__(self) -> str:
         return f"Gram({self.kernel!r}, {self.shape[0]:,} × {self.shape[1]:,} {self.dtype})"
 

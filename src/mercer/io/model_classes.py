@@ -27,12 +27,15 @@ from mercer._files.fields import (
     check_fields,
 )
 from mercer.estimators.binary import BinaryMachine
+from mercer.estimators.discriminant import LinearDiscriminantAnalysis
 from mercer.estimators.fast_ica import FastICA
 from mercer.estimators.features import FeatureMap
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.gp_classifier import GaussianProcessClassifier
 from mercer.estimators.ica import ICA
+from mercer.estimators.kernel_discriminant import KernelDiscriminant
 from mercer.estimators.kernel_logistic import KernelLogisticRegression
+from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.linear import ElasticNet, Lasso
@@ -40,6 +43,7 @@ from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.mlp import MLPClassifier, MLPRegressor
 from mercer.estimators.norm_regressor import NormRegressor
+from mercer.estimators.pca import PCA, Whitening
 from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
@@ -59,6 +63,7 @@ from mercer.io import (
     model_points,
     model_regression,
     model_sources,
+    model_subspaces as subspaces,
 )
 from mercer.io.model_points import MATRIX, check_points
 from mercer.io.model_values import Stored
@@ -352,6 +357,20 @@ ESTIMATORS = (
     ),
 )
 
+SUBSPACES = (
+    estimator(PCA, {**_SEEN, **subspaces.PCA_FIELDS}, subspaces.check_columns),
+    estimator(Whitening, {**_SEEN, **subspaces.WHITENING_FIELDS}, subspaces.check_columns),
+    estimator(KernelPCA, {**_SEEN, **subspaces.KERNEL_PCA_FIELDS}, subspaces.check_expansion),
+    estimator(
+        LinearDiscriminantAnalysis, {**_SEEN, **subspaces.LDA_FIELDS}, subspaces.check_classes
+    ),
+    estimator(
+        KernelDiscriminant,
+        {**_SEEN, **subspaces.KERNEL_DISCRIMINANT_FIELDS},
+        subspaces.check_classes,
+    ),
+)
+
 GENERATIVE = (
     estimator(GaussianMixture, model_generative.MIXTURE, model_generative.check_mixture),
     estimator(HiddenMarkovModel, model_generative.CHAIN, model_generative.check_chain),
@@ -364,7 +383,7 @@ GENERATIVE = (
     ),
 )
 
-_STEPS = tuple(row.cls for row in ESTIMATORS)
+_STEPS = tuple(row.cls for row in (*ESTIMATORS, *SUBSPACES))
 
 ROWS = {
     row.key: row
@@ -377,6 +396,7 @@ ROWS = {
         *model_networks.ROWS,
         PIPELINE,
         *ESTIMATORS,
+        *SUBSPACES,
         *GENERATIVE,
     )
 }

@@ -131,6 +131,11 @@ class Kernel(Parametrised):
         return False
 
     @property
+    def isotropic(self) -> bool:
+        """Whether k is a smooth function of the Euclidean distance alone, with ``derivative``."""
+        return False
+
+    @property
     def has_features(self) -> bool:
         """Whether a finite feature map exists."""
         return False

@@ -23,14 +23,8 @@ from mercer.kernels.statistics import check_dimensions, products
 _LARGE = 1 << 26
 
 
-class FeatureKernel(Kernel):
-    """k(x, z) = φ(x)·φ(z) for a map φ of vectors that a subclass defines in ``phi``."""
-
-    encoder = VectorEncoder()
-
-    def phi(self, vectors: Vectors) -> Array:
-        """Return the rows φ(x)."""
-        raise NotImplementedError
+class Mapped(Kernel):
+    """k(x, z) = φ(x)·φ(z): positive definite, whatever φ is."""
 
     @property
     def definite(self) -> Definite:
@@ -39,6 +33,42 @@ class FeatureKernel(Kernel):
     @property
     def has_features(self) -> bool:
         return True
+
+
+class KeyedFeatures(Mapped):
+    """Sparse rows φ(x) with hashed keys, which a subclass defines in ``phi``."""
+
+    def phi(self, leaf: Any) -> Features:
+        """Return the rows φ(x) with their keys; each depends on its own object only."""
+        raise NotImplementedError
+
+    def sides(self, *matrices: Any) -> list[Any]:
+        """Return rows in the form that ``compare`` takes; all have the same columns."""
+        raise NotImplementedError
+
+    def feature_map(self, points: Points) -> Features:
+        return self.phi(points[self.encoder])
+
+    def prepare(self, a: Any, b: Any) -> tuple[Any, Any]:
+        left = self.phi(a)
+        if b is a:
+            [side] = self.sides(left.values)
+            return side, side
+        right = self.phi(b)
+        # Coordinates that one side alone has count in its norm.
+        keys = np.union1d(left.keys, right.keys)
+        first, second = self.sides(left.aligned(keys).values, right.aligned(keys).values)
+        return first, second
+
+
+class FeatureKernel(Mapped):
+    """k(x, z) = φ(x)·φ(z) for a map φ of vectors that a subclass defines in ``phi``."""
+
+    encoder = VectorEncoder()
+
+    def phi(self, vectors: Vectors) -> Array:
+        """Return the rows φ(x)."""
+        raise NotImplementedError
 
     def feature_map(self, points: Points) -> Features:
         return Features.numbered(self.phi(cast(Vectors, points[self.encoder])))

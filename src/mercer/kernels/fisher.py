@@ -11,9 +11,8 @@ from mercer import _memory
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.generative.named import form_of, read_model
-from mercer.kernels.base import Kernel
-from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, VectorEncoder
+from mercer.kernels.explicit import Mapped
 from mercer.kernels.features import Features
 from mercer.kernels.parameters import same_value
 from mercer.kernels.points import Points, Vectors
@@ -25,7 +24,7 @@ _CHOICES = (True, False, "empirical", "diagonal")
 _RELATIVE_RANK = 1e-10
 
 
-class Fisher(Kernel):
+class Fisher(Mapped):
     """Fisher kernel of a generative model: objects that pull its parameters alike are alike.
 
     k(x, z) = u(x)ᵀ I⁻¹ u(z), u(x) = ∇ log p(x | θ), I = E[u uᵀ]
@@ -164,14 +163,6 @@ class Fisher(Kernel):
         takes = getattr(model, "takes", "vectors")
         encoder: Encoder = _ENCODERS[takes](model)
         return encoder
-
-    @property
-    def definite(self) -> Definite:
-        return Definite.POSITIVE
-
-    @property
-    def has_features(self) -> bool:
-        return True
 
     def feature_map(self, points: Points) -> Features:
         return Features.numbered(self.phi(points[self.encoder]))

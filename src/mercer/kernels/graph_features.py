@@ -1,19 +1,18 @@
-"""Kernels of graphs that count things: sparse rows of counts and their inner products."""
+"""Kernels that count things: sparse rows of counts and their inner products."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mercer import _fast
 from mercer._typing import Array, Index
-from mercer.kernels.base import Kernel
-from mercer.kernels.definite import Definite
+from mercer.kernels.explicit import KeyedFeatures
 from mercer.kernels.features import Features
-from mercer.kernels.graph_points import Codes, Graphs, Integers
+from mercer.kernels.graph_points import Codes, Integers
 from mercer.kernels.points import Points
 
 # A column that a fifth of all rows have costs less in a dense matrix product.
@@ -46,38 +45,15 @@ def counted(keys: Codes, starts: Integers, weights: Array | None = None) -> Feat
     return Features(sparse.csr_array(parts, shape=shape), known[:columns].copy())
 
 
-class GraphFeatures(Kernel):
-    """k(x, z) = φ(x)·φ(z) for sparse counts φ of graphs that a subclass defines in ``phi``."""
-
-    def phi(self, graphs: Graphs) -> Features:
-        """Return the rows φ(x) with hashed keys; each depends on its own graph only."""
-        raise NotImplementedError
-
-    @property
-    def definite(self) -> Definite:
-        return Definite.POSITIVE
-
-    @property
-    def has_features(self) -> bool:
-        return True
-
-    def feature_map(self, points: Points) -> Features:
-        return self.phi(cast(Graphs, points[self.encoder]))
+class CountedFeatures(KeyedFeatures):
+    """k(x, z) = φ(x)·φ(z) for sparse counts φ that a subclass defines in ``phi``."""
 
     def feature_width(self, points: Points) -> float:
         few = points.take(np.linspace(0, len(points) - 1, 8).astype(np.intp))
         return float(self.feature_map(few).values.nnz / len(few))
 
-    def prepare(self, a: Graphs, b: Graphs) -> tuple[CountRows, CountRows]:
-        left = self.phi(a)
-        if b is a:
-            side = CountRows.split([left.values])[0]
-            return side, side
-        right = self.phi(b)
-        # Coordinates that one side alone has count in its norm.
-        keys = np.union1d(left.keys, right.keys)
-        first, second = CountRows.split([left.aligned(keys).values, right.aligned(keys).values])
-        return first, second
+    def sides(self, *matrices: Any) -> list[CountRows]:
+        return CountRows.split(list(matrices))
 
     def compare(self, a: CountRows, b: CountRows) -> Array:
         return a.products(b)

@@ -13,7 +13,7 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.features import Features
 from mercer.kernels.graph_encoder import GraphEncoder
-from mercer.kernels.graph_features import GraphFeatures, counted
+from mercer.kernels.graph_features import CountedFeatures, counted
 from mercer.kernels.graph_points import Codes, Graphs
 from mercer.kernels.parameters import check_number
 
@@ -21,7 +21,7 @@ _STARTS = ("labels", "degrees")
 _PAIRS_AT_ONCE = 1 << 22
 
 
-class WeisfeilerLehman(GraphFeatures):
+class WeisfeilerLehman(CountedFeatures):
     """Weisfeiler–Lehman subtree kernel: labels that two graphs share while they are refined.
 
     k(x, z) = Σ_{r=0…R} Σ_c n_c^r(x) n_c^r(z), n_c^r(x) = nodes of x with label c in round r
@@ -117,7 +117,7 @@ class WeisfeilerLehmanOptimalAssignment(WeisfeilerLehman):
         return counted(keys, ends[matrix.indptr])
 
 
-class ShortestPath(GraphFeatures):
+class ShortestPath(CountedFeatures):
     """Shortest-path kernel: pairs of nodes with the same labels and the same distance.
 
     k(x, z) = Σ_{a,b,d} n_{abd}(x) n_{abd}(z), n_{abd}(x) = how many ordered pairs of different

@@ -77,6 +77,11 @@ class Radial(Bandwidth):
     def bounded(self) -> bool:
         return True
 
+    @property
+    def isotropic(self) -> bool:
+        plain = self.statistic == SquaredDistance(self.encoder)
+        return plain and type(self).derivative is not Radial.derivative
+
     def statistics(self) -> Sequence[Statistic]:
         return [self.statistic]
 

@@ -16,11 +16,10 @@ from scipy import sparse
 
 from mercer._typing import Array, Index
 from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
-from mercer.kernels.base import Kernel
-from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.explicit import KeyedFeatures
 from mercer.kernels.features import Features
-from mercer.kernels.points import Points, Vectors
+from mercer.kernels.points import Vectors
 from mercer.kernels.statistics import products
 
 
@@ -103,35 +102,13 @@ def code_points(strings: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
-class StringFeatures(Kernel):
+class StringFeatures(KeyedFeatures):
     """k(x, z) = φ(x)·φ(z) for a sparse map of strings that a subclass defines in ``phi``."""
 
     encoder = StringEncoder()
 
-    def phi(self, strings: Strings) -> Features:
-        """Return the rows φ(x) with hashed keys; each depends on its own string only."""
-        raise NotImplementedError
-
-    @property
-    def definite(self) -> Definite:
-        return Definite.POSITIVE
-
-    @property
-    def has_features(self) -> bool:
-        return True
-
-    def feature_map(self, points: Points) -> Features:
-        return self.phi(cast(Strings, points[self.encoder]))
-
-    def prepare(self, a: Strings, b: Strings) -> tuple[Vectors, Vectors]:
-        left = self.phi(a)
-        if b is a:
-            side = Vectors(left.values)
-            return side, side
-        right = self.phi(b)
-        # Coordinates that one side alone has count in its norm.
-        keys = np.union1d(left.keys, right.keys)
-        return Vectors(left.aligned(keys).values), Vectors(right.aligned(keys).values)
+    def sides(self, *matrices: Any) -> list[Vectors]:
+        return [Vectors(matrix) for matrix in matrices]
 
     def compare(self, a: Vectors, b: Vectors) -> Array:
         return products(a.values, b.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,14 @@ from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
-from mercer.kernels.graph_features import CountRows, counted
+from mercer.kernels.graph_features import CountedFeatures, counted
 from mercer.kernels.parameters import check_number
-from mercer.kernels.points import Points
 from mercer.kernels.tree_points import Codes, Integers, TreeEncoder, Trees
 
 _LARGE = 1 << 23
 
 
-class Subtree(Kernel):
+class Subtree(CountedFeatures):
     """Subtree kernel: complete subtrees that two trees share.
 
     k(x, z) = Σ_s λ^|s| n_s(x) n_s(z), n_s(x) = how many nodes of x have s below them, with |s|
@@ -46,21 +45,6 @@ class Subtree(Kernel):
         check_number(self, "decay", low=0, high=1, open_low=True)
         _check_flags(self, "leaves", "ordered")
 
-    @property
-    def definite(self) -> Definite:
-        return Definite.POSITIVE
-
-    @property
-    def has_features(self) -> bool:
-        return True
-
-    def feature_map(self, points: Points) -> Features:
-        return self.phi(cast(Trees, points[self.encoder]))
-
-    def feature_width(self, points: Points) -> float:
-        few = points.take(np.linspace(0, len(points) - 1, 8).astype(np.intp))
-        return float(self.feature_map(few).values.nnz / len(few))
-
     def phi(self, trees: Trees) -> Features:
         """Return √λ^|s| n_s of every tree, with hashed keys."""
         codes = np.empty(len(trees.labels), dtype=np.uint64)
@@ -73,23 +57,6 @@ class Subtree(Kernel):
             starts = np.concatenate([[0], np.cumsum(used)])[starts]
             codes, weights = codes[used], weights[used]
         return counted(codes[None, :], starts.astype(np.int64), weights)
-
-    def prepare(self, a: Trees, b: Trees) -> tuple[CountRows, CountRows]:
-        left = self.phi(a)
-        if b is a:
-            side = CountRows.split([left.values])[0]
-            return side, side
-        right = self.phi(b)
-        # Coordinates that one side alone has count in its norm.
-        keys = np.union1d(left.keys, right.keys)
-        first, second = CountRows.split([left.aligned(keys).values, right.aligned(keys).values])
-        return first, second
-
-    def compare(self, a: CountRows, b: CountRows) -> Array:
-        return a.products(b)
-
-    def compare_self(self, a: CountRows) -> Array:
-        return a.squared_norms.copy()
 
 
 class SubsetTree(Kernel):

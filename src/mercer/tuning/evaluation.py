@@ -69,6 +69,10 @@ class Evaluation:
         self.results: list[list[Result | None]] = []
         self.stopped = ""
         self._trouble: set[str] = set()
+        # A machine with some parameters replaced is never fitted itself, so a plain copy will do.
+        self._copies = hasattr(estimator, "_untold")
+        self._own_parameters = set(estimator.get_params(deep=False))
+        self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
 
     @property
     def interrupted(self) -> bool:
@@ -122,9 +126,13 @@ class Evaluation:
         return alone
 
     def _made(self, cell: int) -> Any:
+        given = self.candidates[cell]
+        if self._copies and given.keys() <= self._own_parameters:
+            twin = self.estimator._untold()
+            twin.__dict__.update(given)
+            return twin
         try:
-            parameters = clone(self.candidates[cell], safe=False)
-            return clone(self.estimator).set_params(**parameters)
+            return clone(self.estimator).set_params(**clone(given, safe=False))
         except Exception:  # told as usual when it is fitted alone
             return None
 
@@ -204,18 +212,17 @@ class Evaluation:
         return folds
 
     def _score(self, cell: int, fitted: Fitted) -> None:
-        train, test = self.splits[fitted.fold]
         began = time.perf_counter()
-        scores = self._ask(fitted.on_test, test)
+        scores = self._ask(fitted.on_test, fitted.fold)
         result: Result = {
             "fit_error": None,
             "fit_time": fitted.seconds,
-            "n_test_samples": len(test),
+            "n_test_samples": len(self.splits[fitted.fold][1]),
         }
         result["test_scores"] = scores
         result["score_time"] = time.perf_counter() - began
         if fitted.on_train is not None:
-            result["train_scores"] = self._ask(fitted.on_train, train)
+            result["train_scores"] = self._ask(fitted.on_train, fitted.fold, train=True)
         if fitted.status == "time_limit":
             return
         if fitted.status != "optimal":
@@ -225,10 +232,15 @@ class Evaluation:
             )
         self._keep(cell, fitted.fold, result)
 
-    def _ask(self, machine: Any, rows: IntArray) -> Any:
-        X = np.empty((len(rows), 0))
-        y = None if self.y is None else _safe_indexing(self.y, rows)
-        params = _check_method_params(self.X, self.score_params, indices=rows)
+    def _ask(self, machine: Any, fold: int, train: bool = False) -> Any:
+        """Return the scores of a machine that knows its answers on a part of a fold."""
+        known = self._asked.get((fold, train))
+        if known is None:
+            rows = self.splits[fold][0 if train else 1]
+            y = None if self.y is None else _safe_indexing(self.y, rows)
+            params = _check_method_params(self.X, self.score_params, indices=rows)
+            known = self._asked[fold, train] = np.empty((len(rows), 0)), y, params
+        X, y, params = known
         return _score(machine, X, y, self.scorers, params, self.options["error_score"])
 
     def _keep(self, cell: int, fold: int, result: Result) -> None:
