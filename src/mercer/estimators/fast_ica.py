@@ -18,7 +18,7 @@ from mercer import _parallel
 from mercer._typing import Array
 from mercer.estimators.ica import LinearSources
 from mercer.exceptions import InvalidParameter
-from mercer.problems.contrasts import CONTRASTS, Contrast, logcosh, projected
+from mercer.problems.contrasts import CONTRASTS, Contrast, Score, logcosh, projected
 from mercer.solvers.fixed_point import decorrelate
 
 
@@ -146,16 +146,18 @@ class FastICA(LinearSources):
         if isinstance(self.fun, str):
             return CONTRASTS[self.fun]
 
-        def score(Y: Array) -> tuple[Array, Array]:
+        def score(Y: Array, out: Array | None = None) -> Score:
+            del out
             found = self.fun(Y, **arguments)
             if not isinstance(found, tuple) or len(found) != 2:
                 raise InvalidParameter(
                     "FastICA: fun has to return two arrays, g(y) and the mean of g′(y) over the "
                     "last axis."
                 )
-            return found[0], found[1]
+            values, slope = found
+            return Score(values, slope * Y.shape[1], np.zeros(len(Y)))
 
-        return Contrast("own", score, lambda Y: np.zeros(len(Y)), blocked=False)
+        return Contrast("own", score, np.zeros_like, blocked=False)
 
     def _count(self, X: Array) -> int:
         d, most = self.n_components, min(X.shape)

@@ -22,14 +22,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from mercer import _parallel
 from mercer._typing import Array
 from mercer.exceptions import GaussianSourcesWarning, InvalidInput, InvalidParameter
-from mercer.problems.contrasts import CONTRASTS
+from mercer.problems.contrasts import CONTRASTS, gaussian_spread, moments
 from mercer.problems.entropy import spacing_entropy
 from mercer.solvers import fixed_point, ica_newton, rotations
 from mercer.solvers.fixed_point import Unmixing
 from mercer.solvers.whitening import Whitened, whiten
 
 _NULL_SAMPLES = 20
-_NULL_SIZE = 2000
 
 
 class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -156,29 +155,35 @@ class ICA(LinearSources):
         self.w_init = w_init
         self.random_state = random_state
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the sources of the rows of X; ``y`` is ignored."""
-        self.fit_transform(X, y)
+        del y
+        self._fit(X)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the sources of the rows of X and return them; ``y`` is ignored."""
         del y
+        white, W = self._fit(X)
+        return np.asarray((W @ white).T.astype(self.components_.dtype))
+
+    def _fit(self, X: Any) -> tuple[Array, Array]:
+        """Return the white data and their rotation to the sources."""
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         self._check_combination()
         random = check_random_state(self.random_state)
         with _parallel.one_blas_thread():
             white = self._whiten(np.asarray(X, dtype=np.float64))
             found = self._search(white.X, self._start(len(white.K), random), random)
-            sources = found.W @ white.X
+            self.gaussian_ = self._look_gaussian(found, white.X)
         self.components_ = (found.W @ white.K).astype(X.dtype)
         self.mixing_ = np.asarray(linalg.pinv(found.W @ white.K)).astype(X.dtype)
         self.mean_, self.whitening_ = white.mean.astype(X.dtype), white.K.astype(X.dtype)
         self.n_iter_, self.gradient_ = max(found.n_iter, 1), found.gradient
-        self.gaussian_ = self._look_gaussian(sources)
         self._warn(found)
-        return np.asarray(sources.T.astype(X.dtype))
+        return white.X, found.W
 
     def _check_combination(self) -> None:
         if self.algorithm == "deflation" and (
@@ -229,23 +234,18 @@ class ICA(LinearSources):
             return fixed_point.symmetric(contrast, X, W, self.tol, self.max_iter)
         return ica_newton.solve(contrast, X, W, self.tol, self.max_iter, random)
 
-    def _look_gaussian(self, S: Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def _look_gaussian(self, found: Unmixing, X: Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Tell which sources are no farther from a Gaussian than the best of Gaussian data."""
-        d, n = S.shape
-        by_entropy = self.contrast == "mutual_information"
-        nulls = np.random.default_rng(0).normal(
-            size=(_NULL_SAMPLES, n if by_entropy else min(n, _NULL_SIZE))
-        )
-        nulls -= nulls.mean(axis=1, keepdims=True)
-        nulls /= nulls.std(axis=1, keepdims=True)
-        if by_entropy:  # its bias depends on n
-            null = spacing_entropy(nulls)
-            here, spread = spacing_entropy(S) - null.mean(), null.std()
+        d, n = X.shape
+        if self.contrast == "mutual_information":
+            null = spacing_entropy(_gaussians(n))  # its bias and its spread depend on n
+            distance, spread = spacing_entropy(found.W @ X) - null.mean(), null.std()
         else:
-            here = _distance(self.contrast, S)
-            spread = _distance(self.contrast, nulls).std() * np.sqrt(nulls.shape[1] / n)
+            contrast = CONTRASTS[self.contrast]
+            state = found.state or moments(contrast, found.W, X)
+            distance, spread = state.slope - state.power, gaussian_spread(contrast) / np.sqrt(n)
         # The largest value of a random form of fourth order on a sphere is about 1.8 √d deviations.
-        return np.abs(here) <= (3 + 1.8 * np.sqrt(d)) * spread
+        return np.abs(distance) <= (3 + 1.8 * np.sqrt(d)) * spread
 
     def _warn(self, found: Unmixing) -> None:
         count = int(self.gaussian_.sum())
@@ -255,7 +255,7 @@ class ICA(LinearSources):
                 "gaussian_), and any rotation of Gaussian sources is as independent as they are: "
                 "these cannot be identified. Use fewer components, more rows, or another contrast.",
                 GaussianSourcesWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         if not found.converged:
             stalled = self.solver == "fixed_point" or self.algorithm == "deflation"
@@ -264,11 +264,11 @@ class ICA(LinearSources):
                 f"ICA stopped after {found.n_iter} steps at {found.gradient:.2g}, above "
                 f"tol={self.tol:g}. Use {remedy}a larger max_iter or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
 
 
-def _distance(contrast: str, Y: Array) -> Array:
-    """Return E ψ′ − E[ψ(y)y] for each row: 0 for a Gaussian."""
-    P, slope = CONTRASTS[contrast].score(Y)
-    return np.asarray(slope - np.einsum("ij,ij->i", P, Y) / Y.shape[1])
+def _gaussians(n: int) -> Array:
+    nulls = np.random.default_rng(0).normal(size=(_NULL_SAMPLES, n))
+    nulls -= nulls.mean(axis=1, keepdims=True)
+    return np.asarray(nulls / nulls.std(axis=1, keepdims=True))

@@ -1,14 +1,14 @@
-"""Contrast functions of independent component analysis, and their relative gradients."""
+"""Contrast functions of independent component analysis, and the moments they are judged by."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 import numpy as np
 
-from mercer import _parallel
+from mercer import _fast, _parallel
 from mercer._typing import Array
 
 _CELLS = 1 << 15
@@ -16,18 +16,27 @@ _CELLS = 1 << 15
 
 
 @dataclass(frozen=True)
+class Score:
+    """ψ = G′ at the values of a matrix, and sums over its rows of ψ′ and of G."""
+
+    values: Array
+    slope: Array
+    total: Array
+
+
+@dataclass(frozen=True)
 class Contrast:
     """A function G whose mean tells how far a source of unit variance is from a Gaussian.
 
-    ``score(Y)`` gives ψ = G′ and the mean of ψ′ in each row, ``value(Y)`` the mean of G in each
-    row. With ``squared`` the contrast is the sum of squares of the distances from a Gaussian, else
-    the sum of their absolute values. ``blocked`` allows to call it on blocks of columns, on several
+    ``score(Y, out)`` may put its values into ``out``; ``bend(Y)`` gives ψ′ = G″ of every value.
+    With ``squared`` the contrast is the sum of squares of the distances from a Gaussian, else the
+    sum of their absolute values. ``blocked`` allows to call it on blocks of columns, on several
     threads.
     """
 
     name: str
-    score: Callable[[Array], tuple[Array, Array]]
-    value: Callable[[Array], Array]
+    score: Callable[[Array, Array | None], Score]
+    bend: Callable[[Array], Array]
     squared: bool = False
     blocked: bool = True
 
@@ -37,61 +46,79 @@ class Contrast:
             return np.asarray(state.slope - state.power)
         return np.where(state.slope >= state.power, 1.0, -1.0)
 
-    def objective(self, means: Array, weights: Array) -> float:
-        """Return what is minimised, from E G(yᵢ); ``weights`` matter only for their signs."""
+    def objective(self, state: State, weights: Array) -> float:
+        """Return what is minimised; ``weights`` matter only for their signs."""
         if self.squared:
-            return float(-np.sum((4 * means - 3) ** 2) / 8)
-        return float(weights @ means)
+            return float(-np.sum((4 * state.value - 3) ** 2) / 8)
+        return float(weights @ state.value)
 
 
 def logcosh(alpha: float = 1.0) -> Contrast:
     """G(y) = log cosh(αy)/α: robust, for most sources."""
 
-    def score(Y: Array) -> tuple[Array, Array]:
-        P = Y * alpha if alpha != 1 else Y
-        P = np.tanh(P)
-        return P, alpha * (1 - np.einsum("ij,ij->i", P, P) / P.shape[1])
+    def score(Y: Array, out: Array | None = None) -> Score:
+        P = np.tanh(Y * alpha if alpha != 1 else Y, out=out)
+        squares, total = _fast.log_cosh.sums(Y, P, alpha)
+        return Score(P, alpha * (P.shape[1] - squares), total / alpha)
 
-    def value(Y: Array) -> Array:
-        size = np.abs(Y) * alpha
-        return np.asarray((size + np.log1p(np.exp(-2 * size))).mean(axis=1) / alpha)
+    def bend(Y: Array) -> Array:
+        P = np.tanh(alpha * Y)
+        return np.asarray(alpha * (1 - P * P))
 
-    return Contrast("logcosh", score, value)
+    return Contrast("logcosh", score, bend)
 
 
-def _exp(Y: Array) -> tuple[Array, Array]:
+def _exp(Y: Array, out: Array | None = None) -> Score:
     squares = Y * Y
     bell = np.exp(squares * -0.5)
-    return Y * bell, (bell.sum(axis=1) - np.einsum("ij,ij->i", squares, bell)) / Y.shape[1]
+    mass = bell.sum(axis=1)
+    return Score(np.multiply(Y, bell, out=out), mass - np.einsum("ij,ij->i", squares, bell), -mass)
 
 
-def _exp_value(Y: Array) -> Array:
-    return np.asarray(-np.exp(Y * Y * -0.5).mean(axis=1))
-
-
-def _cube(Y: Array) -> tuple[Array, Array]:
+def _exp_bend(Y: Array) -> Array:
     squares = Y * Y
-    return squares * Y, 3 * squares.mean(axis=1)
+    return np.asarray((1 - squares) * np.exp(squares * -0.5))
 
 
-def _cube_value(Y: Array) -> Array:
-    return np.asarray((Y**4).mean(axis=1) / 4)
+def _cube(Y: Array, out: Array | None = None) -> Score:
+    squares = Y * Y
+    total = np.einsum("ij,ij->i", squares, squares) / 4
+    return Score(np.multiply(squares, Y, out=out), 3 * squares.sum(axis=1), total)
+
+
+def _cube_bend(Y: Array) -> Array:
+    return 3 * Y * Y
 
 
 CONTRASTS = {
     "logcosh": logcosh(),
-    "exp": Contrast("exp", _exp, _exp_value),
-    "cube": Contrast("cube", _cube, _cube_value),
-    "kurtosis": Contrast("kurtosis", _cube, _cube_value, squared=True),
+    "exp": Contrast("exp", _exp, _exp_bend),
+    "cube": Contrast("cube", _cube, _cube_bend),
+    "kurtosis": Contrast("kurtosis", _cube, _cube_bend, squared=True),
 }
+
+
+@cache
+def gaussian_spread(contrast: Contrast) -> float:
+    """Return √n times the deviation of E ψ′ − E[ψ(y)y] over samples of n Gaussian numbers.
+
+    The samples are standardised, which takes away what varies along 1, y and y² − 1.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    values = contrast.bend(nodes[None])[0] - contrast.score(nodes[None], None).values[0] * nodes
+    square = (nodes**2 - 1) / np.sqrt(2)
+    rest = values - weights @ values - (weights @ (values * square)) * square
+    return float(np.sqrt(weights @ rest**2))
 
 
 @dataclass(frozen=True)
 class State:
-    """Moments of the sources Y = WX: E[ψ(y)yᵀ], E ψ′ and E[ψ(yᵢ)yᵢ]."""
+    """Moments of the sources Y = WX: E[ψ(y)yᵀ], E ψ′ and E G."""
 
     cross: Array
     slope: Array
+    value: Array
 
     @property
     def power(self) -> Array:
@@ -102,44 +129,57 @@ class State:
 def moments(contrast: Contrast, W: Array, X: Array) -> State:
     """Return the moments at W, in blocks of columns of X on all threads."""
 
-    def part(block: Array) -> tuple[Array, Array]:
-        Y = W @ block
-        P, slope = contrast.score(Y)
-        return P @ Y.T, slope * Y.shape[1]
+    def part(block: Array, Y: Array, P: Array) -> tuple[Array, ...]:
+        score = contrast.score(np.matmul(W, block, out=Y), P)
+        # Unlike @, dot lets other threads run meanwhile.
+        return np.dot(score.values, Y.T), score.slope, score.total
 
-    cross, slope = _mean(part, X, contrast.blocked)
-    return State(cross, slope)
+    return State(*_mean(part, W, X, contrast.blocked))
 
 
 def projected(contrast: Contrast, w: Array, X: Array) -> tuple[Array, Array]:
     """Return E[ψ(w·x)x] and E ψ′(w·x) for the rows w of a matrix."""
 
-    def part(block: Array) -> tuple[Array, Array]:
-        P, slope = contrast.score(w @ block)
-        return P @ block.T, slope * block.shape[1]
+    def part(block: Array, Y: Array, P: Array) -> tuple[Array, ...]:
+        score = contrast.score(np.matmul(w, block, out=Y), P)
+        return np.dot(score.values, block.T), score.slope
 
-    found = _mean(part, X, contrast.blocked)
-    return found[0], found[1]
+    cross, slope = _mean(part, w, X, contrast.blocked)
+    return cross, slope
 
 
-def means(contrast: Contrast, W: Array, X: Array) -> Array:
-    """Return E G(yᵢ) of Y = WX for each source."""
-    return _mean(lambda block: (contrast.value(W @ block) * block.shape[1],), X)[0]
+def bends(contrast: Contrast, W: Array, X: Array) -> Array:
+    """Return E[ψ′(yᵢ) yyᵀ] for each source yᵢ of Y = WX, an array of d matrices."""
+
+    def part(block: Array, Y: Array, P: Array) -> tuple[Array]:
+        np.matmul(W, block, out=Y)
+        return (np.stack([np.dot(np.multiply(Y, b, out=P), Y.T) for b in contrast.bend(Y)]),)
+
+    return _mean(part, W, X)[0]
 
 
 def _mean(
-    part: Callable[[Array], tuple[Array, ...]], X: Array, blocked: bool = True
+    part: Callable[[Array, Array, Array], tuple[Array, ...]],
+    W: Array,
+    X: Array,
+    blocked: bool = True,
 ) -> tuple[Array, ...]:
-    """Return the sums of ``part`` over blocks of columns, divided by the number of columns."""
+    """Return the sums of ``part`` over blocks of columns, divided by the number of columns.
+
+    ``part`` has room for two results of the shape of W times the block.
+    """
     n = X.shape[1]
-    width = max(_CELLS // len(X), 256) if blocked else n
-    starts = range(0, n, width)
-    parts: list[Any] = [None] * len(starts)
+    width = min(max(_CELLS // len(X), 256), n) if blocked else n
+    blocks = [X[:, start : start + width] for start in range(0, n, width)]
+    parts: list[tuple[Array, ...]] = [()] * len(blocks)
+    threads = min(_parallel.thread_count(), len(blocks))
 
-    def work(k: int) -> None:
-        parts[k] = part(X[:, k * width : (k + 1) * width])
+    def work(first: int) -> None:
+        room = np.empty((2, len(W), width), dtype=X.dtype)
+        for k in range(first, len(blocks), threads):
+            Y, P = room[:, :, : blocks[k].shape[1]]
+            parts[k] = part(blocks[k], Y, P)
 
-    threads = _parallel.thread_count() if X.size > 4 * _CELLS else 1
-    _parallel.run(work, range(len(starts)), threads)
+    _parallel.run(work, range(threads), threads)
     # Summed in the order of the blocks, so that the answer does not depend on the threads.
     return tuple(np.sum(terms, axis=0) / n for terms in zip(*parts, strict=True))

@@ -19,6 +19,7 @@ class Unmixing:
     n_iter: int
     gradient: float
     converged: bool
+    state: State | None = None
 
 
 def decorrelate(W: Array) -> Array:
@@ -47,7 +48,7 @@ def symmetric(contrast: Contrast, X: Array, W: Array, tol: float, max_iter: int)
         if contrast.squared:
             step = (state.power - state.slope)[:, None] * step
         W = decorrelate(step @ W)
-    return Unmixing(W, steps, slope, slope <= tol)
+    return Unmixing(W, steps, slope, slope <= tol, state)
 
 
 def deflation(contrast: Contrast, X: Array, W: Array, tol: float, max_iter: int) -> Unmixing:
