@@ -6,7 +6,10 @@ Two people speak and a tune plays, all at once; three microphones hear three mix
 come back from the mixtures alone, because they are independent and none is Gaussian.
 """
 
+import base64
 import gzip
+import io
+import wave
 from importlib import resources
 
 import matplotlib.pyplot as plt
@@ -37,9 +40,37 @@ match = np.abs(np.corrcoef(S.T, found.T)[:3, 3:])
 print("correlation of each source with the one found:", match.max(axis=1).round(4))
 found = found[:, match.argmax(axis=1)]
 
+
+# %%
+# Listen: what the first microphone hears, and the two voices found.
+class Players:
+    """Sounds that a notebook or a web page shows with buttons to play them."""
+
+    def __init__(self, **sounds):
+        self.sounds = sounds
+
+    def _repr_html_(self):
+        rows = []
+        for name, sound in self.sounds.items():
+            file = io.BytesIO()
+            with wave.open(file, "wb") as out:
+                out.setparams((1, 2, rate, 0, "NONE", "not compressed"))
+                out.writeframes((sound / abs(sound).max() * 32_000).astype("<i2").tobytes())
+            data = base64.b64encode(file.getvalue()).decode()
+            label = name.replace("_", " ")
+            rows.append(
+                f'<p>{label}<br><audio controls aria-label="{label}" '
+                f'src="data:audio/wav;base64,{data}"></audio></p>'
+            )
+        return "".join(rows)
+
+
+Players(microphone=X[:, 0], first_voice=found[:, 0], second_voice=found[:, 1])
+
 # %%
 # Spectrograms: which frequencies sound when.
-figure, axes = plt.subplots(3, 3, figsize=(12, 6.5), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(3, 3, figsize=(10, 6), layout="constrained", sharex=True, sharey=True)
+colours = plt.get_cmap("magma", 16)
 names = ("first voice", "second voice", "tune")
 for row, name in enumerate(names):
     columns = (
@@ -49,7 +80,7 @@ for row, name in enumerate(names):
     )
     for axis, (title, data) in zip(axes[row], columns, strict=True):
         sound = data[:, row] / data[:, row].std()
-        axis.specgram(sound, NFFT=256, noverlap=128, Fs=rate, vmin=-90, vmax=-25, cmap="magma")
+        axis.specgram(sound, NFFT=256, noverlap=0, Fs=rate, vmin=-90, vmax=-25, cmap=colours)
         axis.set(title=title, ylim=(0, 3000))
     axes[row, 0].set_ylabel("frequency in Hz")
 for axis in axes[-1]:
@@ -70,6 +101,6 @@ for name, data in (("a microphone", X), ("a voice", found)):
     values = data[:, 0] / data[:, 0].std()
     axes[3].hist(values, grid, density=True, histtype="step", label=name)
 axes[3].plot(grid, np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi), "k--", lw=1, label="Gaussian")
-axes[3].legend()
+axes[3].legend(loc="upper right", fontsize=8)
 axes[3].set(title="Densities", xlim=(-4, 4))
 plt.show()

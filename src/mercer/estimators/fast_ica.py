@@ -87,14 +87,14 @@ class FastICA(LinearSources):
         self.whiten_solver = whiten_solver
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the sources of the rows of X; ``y`` is ignored."""
         del y
         self._fit_transform(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the sources of the rows of X and return them; ``y`` is ignored."""
         del y
@@ -170,7 +170,7 @@ class FastICA(LinearSources):
                 "columns.",
                 stacklevel=4,
             )
-        return most if d is None else min(d, most)
+        return int(most if d is None else min(d, most))
 
     def _whitening(self, data: Array) -> Array:
         if self.whiten_solver == "svd":

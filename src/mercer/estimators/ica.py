@@ -155,14 +155,14 @@ class ICA(LinearSources):
         self.w_init = w_init
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the sources of the rows of X; ``y`` is ignored."""
         del y
         self._fit(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Find the sources of the rows of X and return them; ``y`` is ignored."""
         del y
@@ -245,7 +245,7 @@ class ICA(LinearSources):
             state = found.state or moments(contrast, found.W, X)
             distance, spread = state.slope - state.power, gaussian_spread(contrast) / np.sqrt(n)
         # The largest value of a random form of fourth order on a sphere is about 1.8 √d deviations.
-        return np.abs(distance) <= (3 + 1.8 * np.sqrt(d)) * spread
+        return np.asarray(np.abs(distance) <= (3 + 1.8 * np.sqrt(d)) * spread)
 
     def _warn(self, found: Unmixing) -> None:
         count = int(self.gaussian_.sum())

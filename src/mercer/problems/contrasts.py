@@ -172,7 +172,7 @@ def _mean(
     width = min(max(_CELLS // len(X), 256), n) if blocked else n
     blocks = [X[:, start : start + width] for start in range(0, n, width)]
     parts: list[tuple[Array, ...]] = [()] * len(blocks)
-    threads = min(_parallel.thread_count(), len(blocks))
+    threads = min(_parallel.thread_count(), len(blocks)) if X.size > 4 * _CELLS else 1
 
     def work(first: int) -> None:
         room = np.empty((2, len(W), width), dtype=X.dtype)

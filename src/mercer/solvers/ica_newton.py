@@ -51,8 +51,8 @@ def solve(
     d, n = X.shape
     before = 0
     if n >= 4 * _SAMPLE * d:
-        chosen = np.sort(random.choice(n, _SAMPLE * d, replace=False))
-        first = symmetric(contrast, np.ascontiguousarray(X[:, chosen]), W, _NEAR, _FIRST_STEPS)
+        sample = X[:, np.sort(random.randint(n, size=_SAMPLE * d))]
+        first = symmetric(contrast, sample, W, _NEAR, _FIRST_STEPS)
         W, before = first.W, first.n_iter
     found = _Descent(contrast, X, decorrelate(W)).run(tol, max_iter)
     return replace(found, n_iter=before + found.n_iter)

@@ -33,7 +33,7 @@ def whiten(X: Array, n_components: int | None = None) -> Whitened:
     decomposition of the data.
     """
     n, p = X.shape
-    mean = X.mean(axis=0)
+    mean = np.ones(n) @ X / n  # quicker than a sum over the rows where they are short
     centred, covariance = _centre(X, mean)
     units = np.ones(p)
     if n_components is None:
@@ -74,17 +74,18 @@ def _centre(X: Array, mean: Array) -> tuple[Array, Array]:
 def _product(K: Array, X: Array) -> Array:
     out = np.empty((len(K), X.shape[1]))
 
-    def part(columns: slice) -> None:
-        np.matmul(K, X[:, columns], out=out[:, columns])
+    def part(columns: slice) -> Array:
+        return np.matmul(K, X[:, columns], out=out[:, columns])
 
     _in_blocks(part, X.shape[1], len(X))
     return out
 
 
-def _in_blocks(part: Callable[[slice], Array | None], n: int, p: int) -> list[Array | None]:
+def _in_blocks(part: Callable[[slice], Array], n: int, p: int) -> list[Array]:
+    """Return what ``part`` makes of slices of n columns of p values, on all threads."""
     width = max(_CELLS // p, 64)
     starts = range(0, n, width)
-    found: list[Array | None] = [None] * len(starts)
+    found: list[Array] = [np.empty(0)] * len(starts)
 
     def work(k: int) -> None:
         found[k] = part(slice(starts[k], starts[k] + width))

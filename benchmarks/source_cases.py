@@ -1,0 +1,98 @@
+"""What the jobs on independent sources share: data, contenders, and the judge of their answers."""
+
+import gzip
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from benchmarks.in_process import InProcess
+from benchmarks.job import OURS, Disagreement
+
+SLOPE = 1e-7
+"""The largest slope of the contrast that is left, for everybody."""
+
+
+@cache
+def laplace(rows: int, columns: int) -> np.ndarray:
+    """Mixtures of Laplace sources."""
+    random = np.random.default_rng(0)
+    return random.laplace(size=(rows, columns)) @ random.normal(size=(columns, columns))
+
+
+@cache
+def speech(channels: int) -> np.ndarray:
+    """Mixtures of pieces of two recorded voices: the sentences that come with mercer, cut up."""
+    raw = gzip.decompress(resources.files("mercer.data").joinpath("voices.i16.gz").read_bytes())
+    voices = np.frombuffer(raw, dtype="<i2").reshape(2, -1).astype(float)
+    pieces = channels // 2
+    S = voices[:, : voices.shape[1] // pieces * pieces].reshape(channels, -1).T
+    return (S / S.std(axis=0)) @ np.random.default_rng(0).normal(size=(channels, channels))
+
+
+def slope(W: np.ndarray, X: np.ndarray) -> float:
+    """Return the largest slope along rotations of Σ |E log cosh(y) − E log cosh(ν)| at Y = WX."""
+    Y = W @ (X - X.mean(axis=0)).T
+    Y /= Y.std(axis=1, keepdims=True)
+    P = np.tanh(Y)
+    cross = P @ Y.T / Y.shape[1]
+    signs = np.where(1 - (P * P).mean(axis=1) >= cross.diagonal(), 1, -1)
+    G = signs[:, None] * cross
+    return float(np.abs(G - G.T).max() / 2)
+
+
+def source_case(label: str, data: Callable[[], np.ndarray], scale: float) -> InProcess:
+    """Build the case "unmix these data to a slope of 1e-7", from random starts of their own."""
+    contenders = {OURS: _ours, "scikit-learn": _fast_ica, "Picard": _picard}
+    return InProcess(
+        label=label,
+        contenders={name: partial(make, data) for name, make in contenders.items()},
+        check=partial(_stationary, data=data),
+        scale=scale,
+    )
+
+
+def _ours(data: Callable[[], np.ndarray]) -> Any:
+    from mercer import ICA
+
+    X = data()
+    return lambda: ICA(tol=SLOPE, random_state=0).fit(X).components_
+
+
+def _fast_ica(data: Callable[[], np.ndarray]) -> Any:
+    """Return FastICA by its faster whitening, with the loosest ``tol`` that reaches the slope."""
+    from sklearn.decomposition import FastICA
+
+    X = data()
+
+    def fit(tol: float) -> np.ndarray:
+        model = FastICA(whiten_solver="eigh", tol=tol, max_iter=500, random_state=0)
+        return model.fit(X).components_
+
+    for exponent in range(6, 14):
+        if slope(fit(10.0**-exponent), X) < SLOPE:
+            break
+    return lambda: fit(10.0**-exponent)
+
+
+def _picard(data: Callable[[], np.ndarray]) -> Any:
+    from picard import picard
+
+    X = data()
+
+    def fit() -> np.ndarray:
+        K, W, _ = picard(X.T, ortho=True, tol=SLOPE, max_iter=2000, random_state=0)
+        return W @ K
+
+    return fit
+
+
+def _stationary(answers: Mapping[str, np.ndarray], *, data: Callable[[], np.ndarray]) -> str:
+    slopes = {name: slope(W, data()) for name, W in answers.items()}
+    said = ", ".join(f"{name} {value:.1e}" for name, value in slopes.items())
+    # The fixed point may go around in circles; then its time is that of 500 steps.
+    if max(value for name, value in slopes.items() if name != "scikit-learn") > SLOPE:
+        raise Disagreement(f"slopes left: {said}")
+    return f"Slopes left: {said}."
