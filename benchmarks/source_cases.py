@@ -13,6 +13,8 @@ from benchmarks.job import OURS, Disagreement
 
 SLOPE = 1e-7
 """The largest slope of the contrast that is left, for everybody."""
+SEEDS = (0, 1, 2)
+"""Where the searches start: one call is a fit from each."""
 
 
 @cache
@@ -44,7 +46,7 @@ def slope(W: np.ndarray, X: np.ndarray) -> float:
 
 
 def source_case(label: str, data: Callable[[], np.ndarray], scale: float) -> InProcess:
-    """Build the case "unmix these data to a slope of 1e-7", from random starts of their own."""
+    """Build the case "unmix these data to a slope of 1e-7, from three starts"."""
     contenders = {OURS: _ours, "scikit-learn": _fast_ica, "Picard": _picard}
     return InProcess(
         label=label,
@@ -58,7 +60,7 @@ def _ours(data: Callable[[], np.ndarray]) -> Any:
     from mercer import ICA
 
     X = data()
-    return lambda: ICA(tol=SLOPE, random_state=0).fit(X).components_
+    return lambda: [ICA(tol=SLOPE, random_state=seed).fit(X).components_ for seed in SEEDS]
 
 
 def _fast_ica(data: Callable[[], np.ndarray]) -> Any:
@@ -67,14 +69,16 @@ def _fast_ica(data: Callable[[], np.ndarray]) -> Any:
 
     X = data()
 
-    def fit(tol: float) -> np.ndarray:
-        model = FastICA(whiten_solver="eigh", tol=tol, max_iter=500, random_state=0)
-        return model.fit(X).components_
+    def fit(tol: float) -> list[Any]:
+        settings = {"whiten_solver": "eigh", "tol": tol, "max_iter": 500}
+        return [FastICA(random_state=seed, **settings).fit(X) for seed in SEEDS]
 
     for exponent in range(6, 14):
-        if slope(fit(10.0**-exponent), X) < SLOPE:
+        models = fit(10.0**-exponent)
+        stalled = max(model.n_iter_ for model in models) == 500
+        if stalled or max(slope(model.components_, X) for model in models) < SLOPE:
             break
-    return lambda: fit(10.0**-exponent)
+    return lambda: [model.components_ for model in fit(10.0**-exponent)]
 
 
 def _picard(data: Callable[[], np.ndarray]) -> Any:
@@ -82,17 +86,17 @@ def _picard(data: Callable[[], np.ndarray]) -> Any:
 
     X = data()
 
-    def fit() -> np.ndarray:
-        K, W, _ = picard(X.T, ortho=True, tol=SLOPE, max_iter=2000, random_state=0)
+    def fit(seed: int) -> np.ndarray:
+        K, W, _ = picard(X.T, ortho=True, tol=SLOPE, max_iter=2000, random_state=seed)
         return W @ K
 
-    return fit
+    return lambda: [fit(seed) for seed in SEEDS]
 
 
-def _stationary(answers: Mapping[str, np.ndarray], *, data: Callable[[], np.ndarray]) -> str:
-    slopes = {name: slope(W, data()) for name, W in answers.items()}
+def _stationary(answers: Mapping[str, list[np.ndarray]], *, data: Callable[[], np.ndarray]) -> str:
+    slopes = {name: max(slope(W, data()) for W in found) for name, found in answers.items()}
     said = ", ".join(f"{name} {value:.1e}" for name, value in slopes.items())
     # The fixed point may go around in circles; then its time is that of 500 steps.
     if max(value for name, value in slopes.items() if name != "scikit-learn") > SLOPE:
         raise Disagreement(f"slopes left: {said}")
-    return f"Slopes left: {said}."
+    return f"Largest slopes left: {said}."

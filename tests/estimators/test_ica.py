@@ -184,7 +184,7 @@ def test_the_spread_of_gaussian_samples_is_known(contrast):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mutual_information_finds_what_logcosh_cannot(seed):
-    S, A = three_peaks(2000, 2, seed)
+    S, A = three_peaks(3000, 4, seed)
     X = S @ A.T
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GaussianSourcesWarning)
@@ -195,7 +195,8 @@ def test_mutual_information_finds_what_logcosh_cannot(seed):
     K = model.whitening_
     best = amari_distance(decorrelate(np.linalg.inv(K @ A)) @ K, A)
     assert amari_distance(model.components_, A) < best + 0.01
-    assert amari_distance(blind.components_, A) > best + 0.03
+    assert amari_distance(blind.components_, A) > 0.05
+    assert blind.gaussian_.all()
     assert not model.gaussian_.any()
 
 

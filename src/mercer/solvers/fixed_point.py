@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from mercer._typing import Array
 from mercer.problems.contrasts import Contrast, State, moments, projected
@@ -24,7 +23,7 @@ class Unmixing:
 
 def decorrelate(W: Array) -> Array:
     """Return the orthogonal matrix nearest to W: (WWᵀ)^(−½) W."""
-    values, U = linalg.eigh(W @ W.T)
+    values, U = np.linalg.eigh(W @ W.T)
     # Rounding may leave values that are not positive where W has not full rank.
     values = np.maximum(values, np.finfo(W.dtype).tiny)
     return np.asarray((U / np.sqrt(values)) @ U.T @ W)
