@@ -17,21 +17,27 @@ SEEDS = (0, 1, 2)
 """Where the searches start: one call is a fit from each."""
 
 
+Data = Callable[[], tuple[np.ndarray, np.ndarray | None]]
+"""Gives the mixtures and, where it is known, the matrix that mixed them."""
+
+
 @cache
-def laplace(rows: int, columns: int) -> np.ndarray:
+def laplace(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Mixtures of Laplace sources."""
     random = np.random.default_rng(0)
-    return random.laplace(size=(rows, columns)) @ random.normal(size=(columns, columns))
+    S, A = random.laplace(size=(rows, columns)), random.normal(size=(columns, columns))
+    return S @ A.T, A
 
 
 @cache
-def speech(channels: int) -> np.ndarray:
+def speech(channels: int) -> tuple[np.ndarray, np.ndarray]:
     """Mixtures of pieces of two recorded voices: the sentences that come with mercer, cut up."""
     raw = gzip.decompress(resources.files("mercer.data").joinpath("voices.i16.gz").read_bytes())
     voices = np.frombuffer(raw, dtype="<i2").reshape(2, -1).astype(float)
     pieces = channels // 2
     S = voices[:, : voices.shape[1] // pieces * pieces].reshape(channels, -1).T
-    return (S / S.std(axis=0)) @ np.random.default_rng(0).normal(size=(channels, channels))
+    A = np.random.default_rng(0).normal(size=(channels, channels))
+    return (S / S.std(axis=0)) @ A.T, A
 
 
 def slope(W: np.ndarray, X: np.ndarray) -> float:
@@ -45,7 +51,7 @@ def slope(W: np.ndarray, X: np.ndarray) -> float:
     return float(np.abs(G - G.T).max() / 2)
 
 
-def source_case(label: str, data: Callable[[], np.ndarray], scale: float) -> InProcess:
+def source_case(label: str, data: Data, scale: float) -> InProcess:
     """Build the case "unmix these data to a slope of 1e-7, from three starts"."""
     contenders = {OURS: _ours, "scikit-learn": _fast_ica, "Picard": _picard}
     return InProcess(
@@ -56,18 +62,18 @@ def source_case(label: str, data: Callable[[], np.ndarray], scale: float) -> InP
     )
 
 
-def _ours(data: Callable[[], np.ndarray]) -> Any:
+def _ours(data: Data) -> Any:
     from mercer import ICA
 
-    X = data()
+    X, _ = data()
     return lambda: [ICA(tol=SLOPE, random_state=seed).fit(X).components_ for seed in SEEDS]
 
 
-def _fast_ica(data: Callable[[], np.ndarray]) -> Any:
+def _fast_ica(data: Data) -> Any:
     """Return FastICA by its faster whitening, with the loosest ``tol`` that reaches the slope."""
     from sklearn.decomposition import FastICA
 
-    X = data()
+    X, _ = data()
 
     def fit(tol: float) -> list[Any]:
         settings = {"whiten_solver": "eigh", "tol": tol, "max_iter": 500}
@@ -81,10 +87,10 @@ def _fast_ica(data: Callable[[], np.ndarray]) -> Any:
     return lambda: [model.components_ for model in fit(10.0**-exponent)]
 
 
-def _picard(data: Callable[[], np.ndarray]) -> Any:
+def _picard(data: Data) -> Any:
     from picard import picard
 
-    X = data()
+    X, _ = data()
 
     def fit(seed: int) -> np.ndarray:
         K, W, _ = picard(X.T, ortho=True, tol=SLOPE, max_iter=2000, random_state=seed)
@@ -93,10 +99,24 @@ def _picard(data: Callable[[], np.ndarray]) -> Any:
     return lambda: [fit(seed) for seed in SEEDS]
 
 
-def _stationary(answers: Mapping[str, list[np.ndarray]], *, data: Callable[[], np.ndarray]) -> str:
-    slopes = {name: max(slope(W, data()) for W in found) for name, found in answers.items()}
-    said = ", ".join(f"{name} {value:.1e}" for name, value in slopes.items())
+def _stationary(answers: Mapping[str, list[np.ndarray]], *, data: Data) -> str:
+    X, A = data()
+    slopes = {name: max(slope(W, X) for W in found) for name, found in answers.items()}
+    said = f"Largest slopes left: {_list(slopes)}."
     # The fixed point may go around in circles; then its time is that of 500 steps.
     if max(value for name, value in slopes.items() if name != "scikit-learn") > SLOPE:
-        raise Disagreement(f"slopes left: {said}")
-    return f"Largest slopes left: {said}."
+        raise Disagreement(said)
+    if A is None:
+        return said
+    from mercer.independence import amari_distance
+
+    far = {name: max(amari_distance(W, A) for W in found) for name, found in answers.items()}
+    said += f" Largest distances of Amari: {_list(far, 6)}."
+    # Only an answer that is stationary is one to compare with.
+    if far[OURS] > min(far[name] for name, value in slopes.items() if value <= SLOPE) + 1e-5:
+        raise Disagreement(said)
+    return said
+
+
+def _list(values: Mapping[str, float], digits: int = 2) -> str:
+    return ", ".join(f"{name} {value:.{digits}g}" for name, value in values.items())

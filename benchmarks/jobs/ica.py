@@ -14,7 +14,7 @@ ECG = "MERCER_ECG"
 
 
 def _leads():
-    return np.loadtxt(os.environ[ECG])[:, 1:]
+    return np.loadtxt(os.environ[ECG])[:, 1:], None
 
 
 def _cases(scale):
