@@ -205,6 +205,15 @@ EXERCISES = {
         Lasso(0.01, max_iter=10_000).fit(X, X[:, 0])
         lasso_path(X[:, :10], X[:, 0], alphas=5)
     """,
+    "log_cosh": """
+        import numpy as np
+        from mercer import ICA, FastICA
+
+        X = np.random.default_rng(0).laplace(size=(300, 2))
+        for dtype in (np.float64, np.float32):
+            ICA(random_state=0).fit(X.astype(dtype))
+            FastICA(random_state=0).fit(X.astype(dtype))
+    """,
     "box_qp": """
         import numpy as np
         from mercer import NuSVC, SVC

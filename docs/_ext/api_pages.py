@@ -27,7 +27,7 @@ _TITLES = {
     "testing": "Tools for your own tests",
 }
 # Modules with names of their own, and what they are about.
-_MODULES = {"norms": "Norms", "optimize": "Optimisation"}
+_MODULES = {"norms": "Norms", "optimize": "Optimisation", "independence": "Independence"}
 
 
 def setup(app):

@@ -65,6 +65,7 @@ class Order:
         "plot_logistic",
         "plot_descent",
         "plot_perceptron",
+        "plot_cocktail",
     )
 
     def __init__(self, src_dir):

@@ -6,6 +6,7 @@ from mercer.estimators.certify import certify as certify
 from mercer.estimators.discriminant import (
     LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
 )
+from mercer.estimators.fast_ica import FastICA as FastICA
 from mercer.estimators.features import FeatureMap as FeatureMap
 from mercer.estimators.gaussian_process import (
     GaussianProcessRegressor as GaussianProcessRegressor,
@@ -14,6 +15,7 @@ from mercer.estimators.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
 from mercer.estimators.gp_easy import GP as GP
+from mercer.estimators.ica import ICA as ICA
 from mercer.estimators.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
 from mercer.estimators.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
@@ -48,6 +50,7 @@ from mercer.estimators.whitening import Whitening as Whitening
 from mercer.exceptions import (
     CannotSave as CannotSave,
     DisconnectedGraphWarning as DisconnectedGraphWarning,
+    GaussianSourcesWarning as GaussianSourcesWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,

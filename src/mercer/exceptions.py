@@ -89,3 +89,7 @@ class IndefiniteKernelWarning(UserWarning):
 
 class DisconnectedGraphWarning(UserWarning):
     """A graph of neighbours falls apart, and labels do not reach all of its parts."""
+
+
+class GaussianSourcesWarning(UserWarning):
+    """Several sources look Gaussian, and no method can tell rotations of those apart."""

@@ -189,6 +189,12 @@ SUITES = (
         },
     ),
     Suite(
+        "decomposition.tests.test_fastica",
+        # The function fastica builds the class of its own module.
+        "sklearn.decomposition:FastICA sklearn.decomposition._fastica:FastICA",
+        least=30,
+    ),
+    Suite(
         "tests.test_discriminant_analysis",
         "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
         least=25,

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from mercer import (
+    ICA,
     PCA,
     RBF,
     SVC,
@@ -18,6 +19,7 @@ from mercer import (
     BagOfWords,
     Chi2,
     Delta,
+    FastICA,
     KernelDiscriminant,
     KernelPCA,
     Laplacian,
@@ -191,6 +193,9 @@ CASES = {
     "lda": lambda: _iris(LinearDiscriminantAnalysis()),
     "lda two classes": lambda: _heart(LinearDiscriminantAnalysis("eigen", shrinkage="auto")),
     "kernel discriminant": lambda: _iris(KernelDiscriminant(Matern(2.5))),
+    "ica": lambda: _iris(ICA(2, random_state=0)),
+    "fast ica": lambda: _iris(FastICA(2, random_state=0)),
+    "pipeline ica": lambda: _iris(make_pipeline(ICA(2, random_state=0), SVC())),
     "pipeline pca": lambda: _iris(make_pipeline(PCA(2), SVC())),
     "svc auto": lambda: _iris(SVC(RBF("auto"), C="auto")),
     "pipeline frame": lambda: (

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         coordinate as coordinate,
         kmers as kmers,
         lasso as lasso,
+        log_cosh as log_cosh,
         multiclass as multiclass,
         neighbours as neighbours,
         network as network,

@@ -28,9 +28,11 @@ from mercer._files.fields import (
 )
 from mercer.estimators.binary import BinaryMachine
 from mercer.estimators.discriminant import LinearDiscriminantAnalysis
+from mercer.estimators.fast_ica import FastICA
 from mercer.estimators.features import FeatureMap
 from mercer.estimators.gaussian_process import GaussianProcessRegressor
 from mercer.estimators.gp_classifier import GaussianProcessClassifier
+from mercer.estimators.ica import ICA
 from mercer.estimators.kernel_discriminant import KernelDiscriminant
 from mercer.estimators.kernel_logistic import KernelLogisticRegression
 from mercer.estimators.kernel_pca import KernelPCA
@@ -63,6 +65,7 @@ from mercer.io import (
     model_networks,
     model_points,
     model_regression,
+    model_sources,
     model_subspaces as subspaces,
 )
 from mercer.io.model_points import MATRIX, SEEN, check_points
@@ -327,6 +330,8 @@ ESTIMATORS = (
     estimator(KernelPerceptron, model_networks.KERNEL_PERCEPTRON, model_networks.check_kernel),
     estimator(MLPClassifier, model_networks.CLASSIFIER, model_networks.check_classes),
     estimator(MLPRegressor, model_networks.REGRESSOR, model_networks.check_network),
+    estimator(ICA, model_sources.ICA, model_sources.check),
+    estimator(FastICA, model_sources.FAST, model_sources.check),
     estimator(
         NumericScaler,
         {**SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
