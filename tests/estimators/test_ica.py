@@ -269,6 +269,15 @@ def test_bad_data():
             ICA().fit(bad)
 
 
+@pytest.mark.parametrize("condition", [1e1, 1e4, 1e6])
+def test_white_data_have_the_identity_as_covariance(condition):
+    S, A = sources(4, 3000)
+    U, _, V = np.linalg.svd(A)
+    white = whiten(S @ (U * np.geomspace(1, condition, 4)) @ V + 100)
+    np.testing.assert_allclose(white.X @ white.X.T / 3000, np.eye(4), atol=1e-9)
+    assert white.rank == 4
+
+
 def test_badly_scaled_columns_change_nothing():
     S, A = sources(3, 5000)
     X = S @ A.T

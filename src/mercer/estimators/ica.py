@@ -88,8 +88,9 @@ class ICA(LinearSources):
     algorithm : "symmetric" or "deflation"
         All sources at once, or one after the other.
     solver : "auto", "quasi_newton" or "fixed_point"
-        For symmetric: ``"quasi_newton"`` (which "auto" takes) lowers the objective at each step
-        and converges on real data too, where the fixed point may go around in circles.
+        For symmetric: ``"quasi_newton"`` (which "auto" takes) lowers the objective at each step,
+        at the end with all second derivatives where that is quicker, and converges on real data
+        too, where the fixed point may go around in circles.
     tol : float
         The largest slope of the objective along a rotation at the end; for deflation, the largest
         change of a row of W. Mutual information is resolved to angles of 10⁻³.

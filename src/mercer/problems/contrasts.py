@@ -175,9 +175,10 @@ def _mean(
     threads = min(_parallel.thread_count(), len(blocks)) if X.size > 4 * _CELLS else 1
 
     def work(first: int) -> None:
-        room = np.empty((2, len(W), width), dtype=X.dtype)
+        room = np.empty((2, len(W) * width), dtype=X.dtype)
         for k in range(first, len(blocks), threads):
-            Y, P = room[:, :, : blocks[k].shape[1]]
+            shape = len(W), blocks[k].shape[1]
+            Y, P = (row[: shape[0] * shape[1]].reshape(shape) for row in room)
             parts[k] = part(blocks[k], Y, P)
 
     _parallel.run(work, range(threads), threads)
