@@ -73,8 +73,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         codes = self._read_classes(y)
         weights = self._weights(sample_weight, len(codes))
         self.kernel_, self._points = self._bind(X)
-        check_definite(self.kernel_, self._needs, self.strict, type(self).__name__)
+        given = self.kernel_
         self._bind_landmarks()
+        check_definite(given, self._needs, self.strict, type(self).__name__)
         C = weights * self.class_weight_[codes]
         self._train(X, y, codes, C, start)
         if self._gives_probabilities():

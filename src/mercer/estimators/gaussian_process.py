@@ -289,8 +289,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         check_is_fitted(self, "alpha_")
         shape = (-1, *[1] * (self.alpha_.ndim - 1))
         if self._posterior is None:
-            precision = Cholesky(self.L_ @ self.L_.T).inverse_diagonal()
-            variance = 1 / precision
+            precision: Array = Cholesky(self.L_ @ self.L_.T).inverse_diagonal()
+            variance: Array = 1 / precision
         else:
             precision, variance = self._posterior.leave_one_out()
         mean = self.y_train_ - self.alpha_ / precision.reshape(shape)

@@ -142,6 +142,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             raise ValueError("Invalid input - all samples have zero or negative weights.")
         return weights
 
+    kernel_: Kernel
+
     def _bind_landmarks(self) -> None:
         """Put the kernel on landmarks in place of the kernel, where that is asked for."""
         for name in ("_view", "_condensed", "residual_trace_"):

@@ -60,7 +60,8 @@ class NystromKernel(Mapped):
         return cls(kernel, basis.points, basis.factor)
 
     def check_parameters(self) -> None:
-        if not isinstance(self.kernel, Kernel) or not isinstance(self.points, Points):
+        given: tuple[Any, Any] = self.kernel, self.points
+        if not (isinstance(given[0], Kernel) and isinstance(given[1], Points)):
             raise InvalidParameter("NystromKernel needs a kernel and landmarks encoded for it.")
         if set(self.points.leaves) != set(self.kernel.encoders()):
             raise InvalidParameter(

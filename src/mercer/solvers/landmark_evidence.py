@@ -86,11 +86,11 @@ class Conditioned:
         n, count = Y.shape
         square = float((Y**2 / self.noise[:, None]).sum()) - float((self.scaled**2).sum())
         constant = n * math.log(2 * math.pi) + self.log_determinant()
-        return -0.5 * (square + count * constant)
+        return float(-0.5 * (square + count * constant))
 
     def bound(self, Y: Array) -> float:
         """Return log N(Y | 0, Q + Λ) − ½ tr(Λ⁻¹(K − Q)) ≤ log N(Y | 0, K + Λ)."""
-        return self.density(Y) - 0.5 * Y.shape[1] * float((self.unseen / self.noise).sum())
+        return self.density(Y) - 0.5 * float(Y.shape[1] * (self.unseen / self.noise).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +213,7 @@ class LandmarkEvidence:
             M = here.basis.points
 
             def tall(i: slice) -> Array:
-                left = a[i] @ weights
+                left: Array = a[i] @ weights
                 left += (A[:, i] / np.sqrt(noise[i])).T @ right
                 return left
 
