@@ -201,6 +201,23 @@ def test_molecules_and_model_files(tmp_path):
     assert plain.L_.shape == (50, 50)
 
 
+@pytest.mark.parametrize("method", ["pivoted", "kmeans"])
+def test_the_mean_as_a_sum_over_rows(method):
+    X, y = plane(60)
+    model = GaussianProcessRegressor(
+        KERNEL, optimizer=None, normalize_y=True, approximation=Nystrom(20, method)
+    ).fit(X, y)
+    columns, mean = model._expansion()
+    new = plane(10, seed=3)[0]
+    if method == "kmeans":
+        assert not columns.any()  # centres are no rows
+    else:
+        assert np.count_nonzero(columns) == 20
+        np.testing.assert_allclose(
+            model.predict(new), (KERNEL(new, X) @ columns + mean)[:, 0], atol=1e-9
+        )
+
+
 def test_bad_input():
     X, y = plane(30)
     with pytest.raises(NotPositiveDefinite, match="needs noise: raise alpha, or add White"):

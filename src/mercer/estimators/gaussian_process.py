@@ -355,6 +355,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
     def _expansion(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
         columns = self.alpha_.reshape(len(self.alpha_), -1)
+        if self._posterior is not None:
+            columns = self._posterior.on_rows(self._train_points)
         return columns * self._y_train_std, np.atleast_1d(self._y_train_mean)
 
     def _check_parameters(self) -> None:

@@ -65,6 +65,16 @@ class LandmarkPosterior:
         K = Evaluator(basis.kernel, Pairs(points, basis.points, None, np.float64)).dense()
         return np.asarray(K @ basis.coefficients(self.weights))
 
+    def on_rows(self, points: Points) -> Array:
+        """Return the coefficients of the mean on training rows; zeros if landmarks are no rows."""
+        columns = np.zeros((len(points), self.weights.shape[1]))
+        landmarks = self.approximation.points.ids
+        order = np.argsort(points.ids)
+        at = order[np.searchsorted(points.ids, landmarks, sorter=order).clip(max=len(order) - 1)]
+        if np.array_equal(points.ids[at], landmarks):
+            columns[at] = self.approximation.basis.coefficients(self.weights)
+        return columns
+
     def reduction(self, points: Points) -> tuple[Array, Array]:
         """Return z and L_B⁻¹z as columns: what the data take off the covariance, and leave on."""
         blocks = [block.T for _, block in self.approximation.basis.blocks(points, np.float64)]
