@@ -38,6 +38,7 @@ from mercer.estimators.mlp import (
     MLPRegressor as MLPRegressor,
 )
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.nystrom_map import NystromMap as NystromMap
 from mercer.estimators.pca import PCA as PCA
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
@@ -71,6 +72,8 @@ from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
+from mercer.gram.landmarks import Nystrom as Nystrom
+from mercer.gram.nystrom_kernel import NystromKernel as NystromKernel
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
 from mercer.io.models import load as load, load_record as load_record, save as save

@@ -78,6 +78,12 @@ class GaussianProcess(KernelMachine):
 
         ``likelihood(theta, gradient)`` gives the evidence, with its gradient if asked for.
         """
+        best = self._ascend(free, likelihood)
+        if self.optimizer is not None and len(best.theta):
+            self._warn_at_bounds(best, free, likelihood)
+        return best
+
+    def _ascend(self, free: Parameters, likelihood: Likelihood) -> Optimum:
         start, bounds = free.theta, free.bounds
         if self.optimizer is None or not len(start):
             return Optimum(start, float(likelihood(start, False)), True, 1)
@@ -92,13 +98,11 @@ class GaussianProcess(KernelMachine):
             starts += [
                 random.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(self.n_restarts_optimizer)
             ]
-        best = self._climb(starts, bounds, likelihood)
-        self._warn_at_bounds(best, free, likelihood)
-        return best
+        return self._climb(starts, bounds, likelihood)
 
     def _climb(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
         if not callable(self.optimizer):
-            found = self._ascend(starts, bounds, likelihood)
+            found = self._highest(starts, bounds, likelihood)
             for message in found.messages:
                 warnings.warn(
                     f"{type(self).__name__}: an ascent of the evidence did not converge "
@@ -120,7 +124,7 @@ class GaussianProcess(KernelMachine):
         assert best is not None
         return best
 
-    def _ascend(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
+    def _highest(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
         return maximise(lambda theta: likelihood(theta, True), starts, bounds)
 
     def _warn_at_bounds(self, best: Optimum, free: Parameters, likelihood: Likelihood) -> None:

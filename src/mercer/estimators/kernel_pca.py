@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import linalg, sparse
@@ -16,16 +16,20 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.estimators.approximated import LandmarkView
 from mercer.estimators.choice import check_name, kernel_named
 from mercer.estimators.kernel_pca_solvers import (
     Spectrum,
     dense_spectrum,
+    feature_spectrum,
     lanczos_spectrum,
     operator,
     randomised_spectrum,
 )
 from mercer.estimators.machine import KernelMachine
 from mercer.exceptions import InvalidInput
+from mercer.gram.expansion import Expansion
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.gram.operator import Gram, GramMatrix
 from mercer.kernels.base import Kernel
 
@@ -75,6 +79,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         For the start of Lanczos and of the randomised method.
     copy_X, n_jobs
         As in scikit-learn; ``n_jobs`` is for functions alone, kernels use all threads.
+    approximation : None, int or Nystrom
+        Take the components of K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of those of K:
+        there are M at most, and time and memory grow with n·M.
 
     Attributes
     ----------
@@ -92,6 +99,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The width used by kernels given by name.
     choice_ : str
         The method, and why it was chosen.
+    residual_trace_ : float
+        With an approximation only: tr(K − K_nM K_MM⁺ K_Mn). No eigenvalue of the centred K is more
+        than this above that of its approximation, and none is below it.
     """
 
     eigenvalues_: Array
@@ -117,6 +127,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         "random_state": ["random_state"],
         "copy_X": ["boolean"],
         "n_jobs": [None, Integral],
+        "approximation": "no_validation",
     }
 
     def __init__(
@@ -138,6 +149,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         random_state: Any = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
+        approximation: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -155,6 +167,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.random_state = random_state
         self.copy_X = copy_X
         self.n_jobs = n_jobs
+        self.approximation = approximation
 
     @property
     def _n_features_out(self) -> int:
@@ -179,7 +192,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         columns = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
         self.gamma_ = self._gamma_for(columns)
         self.kernel_, self._points = self._bind(X)
-        self._publish(self._decompose(operator(self.kernel_, self._points)))
+        for name in ("_condensed", "residual_trace_"):
+            self.__dict__.pop(name, None)
+        exact = self.kernel_
+        self.kernel_ = self._approximated(exact, self._points)
+        if self.kernel_ is exact:
+            self._publish(self._decompose(operator(exact, self._points)))
+        else:
+            self._publish_projected(
+                LandmarkView.of(cast(NystromKernel, self.kernel_), self._points)
+            )
         self.X_fit_ = X
         if self.fit_inverse_transform:
             self._learn_inverse(X)
@@ -193,6 +215,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def transform(self, X: Any) -> Array:
         """Return the coordinates of objects."""
         X = self._read_new(X)
+        if self._condensed is not None:
+            return np.asarray(self._condensed(X) + self._offset)
         everything = np.arange(self.shape_fit_[0])
         T = self._expand(X, everything, self._points, self._coefficients)
         return np.asarray(T + self._offset)
@@ -284,6 +308,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 rounds = 7 if count < 0.1 * n else 4
             return randomised_spectrum(gram, count, rounds, random)
         return lanczos_spectrum(gram, count, self.tol, self.max_iter or 1000, random)
+
+    _condensed: Expansion | None = None
+    """The components as sums over landmarks, not centred."""
+
+    def _publish_projected(self, view: LandmarkView) -> None:
+        """Find the components from the covariance of the features, which has the same spectrum."""
+        r = view.features.shape[1]
+        count = r if self.n_components is None else min(r, self.n_components)
+        self.residual_trace_ = view.residual_trace
+        self._publish(feature_spectrum(view.features, count))
+        self._condensed = view.kernel.condensed(self._points, self._coefficients, view.features)
 
     def _publish(self, found: Spectrum) -> None:
         centring = found.centring

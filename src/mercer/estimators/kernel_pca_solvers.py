@@ -58,6 +58,22 @@ def dense_spectrum(gram: GramMatrix, count: int) -> Spectrum:
     return Spectrum(values, vectors, residuals, centring, choice)
 
 
+def feature_spectrum(Z: Array, count: int) -> Spectrum:
+    """Return the eigenpairs of the centred ZZᵀ from those of the centred ZᵀZ."""
+    mean = Z.mean(axis=0)
+    centring = Centring(Z @ mean, float(mean @ mean))
+    Z = Z - mean
+    r = Z.shape[1]
+    values, V = linalg.eigh(Z.T @ Z, subset_by_index=(r - count, r - 1))
+    values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
+    vectors = Z @ V
+    lengths = np.linalg.norm(vectors, axis=0)
+    vectors /= np.where(lengths > 0, lengths, 1.0)
+    residuals = np.linalg.norm(Z @ (Z.T @ vectors) - vectors * values, axis=0)
+    choice = f"All of the {r:,} × {r:,} covariance of the features through landmarks."
+    return Spectrum(values, vectors, residuals, centring, choice)
+
+
 def lanczos_spectrum(
     gram: GramMatrix, count: int, tol: float, max_products: int, random: Any
 ) -> Spectrum:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from mercer._files.fields import COUNT, TEXT, A, ListOf, Mismatch, Number, Numbers, OneOf, Plain
+from mercer._files.fields import (
+    COUNT,
+    TEXT,
+    A,
+    ListOf,
+    Maybe,
+    Mismatch,
+    Number,
+    Numbers,
+    OneOf,
+    Plain,
+)
 from mercer.estimators.auto import Tuned
 from mercer.estimators.binary import BinaryMachine
 from mercer.gram.expansion import Expansion
@@ -16,6 +28,15 @@ from mercer.problems.certificate import Certificate
 
 _ANY = Number(finite=False)
 
+
+def _certificate_state(certificate: Certificate) -> dict[str, Any]:
+    """Return the fields; where nothing was approximated there is no cost, as in older files."""
+    state = {field.name: getattr(certificate, field.name) for field in fields(certificate)}
+    if not certificate.approximation_cost:
+        del state["approximation_cost"]
+    return state
+
+
 CERTIFICATE = Stored(
     Certificate,
     {
@@ -24,8 +45,10 @@ CERTIFICATE = Stored(
         **dict.fromkeys(("primal_feasibility", "dual_feasibility", "complementarity"), _ANY),
         **dict.fromkeys(("iterations", "kernel_evaluations"), COUNT),
         "seconds": _ANY,
+        "approximation_cost": Maybe(_ANY),
         "status": TEXT,
     },
+    _certificate_state,
 )
 
 

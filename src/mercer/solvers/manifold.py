@@ -25,9 +25,10 @@ from scipy import linalg
 
 from mercer import _parallel
 from mercer._typing import Array
+from mercer.gram.pivoted import PivotedFactor
 from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem
-from mercer.solvers.krylov import PivotedRows, Product
+from mercer.solvers.krylov import Product
 
 _ARMIJO = 1e-4
 _FORCING = 0.1
@@ -63,7 +64,7 @@ def solve(
     problems: Sequence[ManifoldProblem],
     multiply: Product,
     exact: Product,
-    chosen: PivotedRows,
+    chosen: PivotedFactor,
     limits: Limits,
 ) -> ManifoldSolution:
     """Solve several problems on the same points, graph and penalties, all side by side.
@@ -72,7 +73,7 @@ def solve(
     ----------
     multiply, exact : functions
         The product KV, perhaps in single precision, and in double precision.
-    chosen : PivotedRows
+    chosen : PivotedFactor
         Points that span a subspace, with K ≈ FFᵀ.
     """
     began = time.perf_counter()
@@ -115,7 +116,7 @@ def _with(certificate: Certificate, cost: dict[str, object]) -> Certificate:
 class Subspace:
     """The span of k(x, ·) for some points x: an orthonormal basis, known by its values F."""
 
-    def __init__(self, chosen: PivotedRows, problem: ManifoldProblem) -> None:
+    def __init__(self, chosen: PivotedFactor, problem: ManifoldProblem) -> None:
         self.F, self.pivots = chosen.F, chosen.pivots
         # K ≈ FFᵀ is exact in the rows of the pivots, so KQ = F asks for F_pᵀQ = 1.
         corner = self.F[self.pivots]

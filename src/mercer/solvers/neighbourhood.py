@@ -10,7 +10,7 @@ from mercer import _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.neighbours import NeighbourGraph, neighbour_graph
 from mercer.gram.operator import GramMatrix
-from mercer.solvers.krylov import PivotedRows, pivoted_rows
+from mercer.gram.pivoted import PivotedFactor, pivoted_cholesky
 
 _FULL_PRECISION = 2_048
 """Rows up to which the matrix is held in float64, which costs little."""
@@ -48,7 +48,7 @@ class Neighbourhood:
             return self.gram @ V
         return _product(self.held, V)
 
-    def span(self, stiffness: float) -> PivotedRows:
+    def span(self, stiffness: float) -> PivotedFactor:
         """Choose points that span what matters of K.
 
         ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
@@ -56,15 +56,21 @@ class Neighbourhood:
         """
         rank = max(_LEAST_RANK, int(2.5 * self.gram.shape[0] ** 0.5))
         rank *= 1 if stiffness < _STIFF else 2
-        return pivoted_rows(self, rank, np.random.default_rng(0), enough=1 / stiffness)
+        return pivoted_cholesky(self, rank, np.random.default_rng(0), enough=1 / stiffness)
 
     def diag(self) -> Array:
         """Return the diagonal of K."""
         return self.gram.diag()
 
     def rows(self, index: IntArray) -> Array:
-        """Return rows of K."""
-        return self.gram.rows(index) if self.held is None else self.held[index]
+        """Return rows of K in float64."""
+        fine = self.held is not None and self.held.dtype == np.float64
+        return self.held[index] if fine else self.gram.rows(index)
+
+    def square(self, index: IntArray) -> Array:
+        """Return rows and columns of K in float64."""
+        fine = self.held is not None and self.held.dtype == np.float64
+        return self.held[np.ix_(index, index)] if fine else self.gram.square(index)
 
 
 def _product(K: Array, V: Array) -> Array:
