@@ -32,10 +32,13 @@ class Parameters:
     scales: Array
     bounds: Array
     original: Any = None
+    start: Array | None = None
 
     @property
     def theta(self) -> Array:
-        """The θ of the kernel as it is, to start from."""
+        """The θ to start from: that of the kernel as it is, or a better one that is known."""
+        if self.start is not None:
+            return self.start
         values = self.kernel.free_parameters()
         return np.array([np.log(values[name]) for name in self.names]) / self.scales
 

@@ -20,7 +20,8 @@ from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
-from mercer.solvers.evidence import KernelFamily, Optimum, RegressionEvidence, maximise
+from mercer.solvers.ascent import Optimum, maximise
+from mercer.solvers.evidence import KernelFamily, RegressionEvidence
 from mercer.solvers.landmark_evidence import Conditioned, LandmarkEvidence, silent
 
 _SOME = 400

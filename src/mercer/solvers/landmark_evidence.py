@@ -252,7 +252,8 @@ class LandmarkEvidence:
                 _parallel.check_stopped()
                 j = slice(start, min(start + _TILE, m))
                 with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                    found = kernel.contraction(Block(pairs, i, j, {}), W[:, j], names)
+                    slopes = kernel.slopes(Block(pairs, i, j, {}), names, W[:, j])
+                    found = {name: float(slope.sum()) for name, slope in slopes}
                 with lock:
                     for name in names:
                         sums[name] += found[name]

@@ -44,9 +44,7 @@ class Neighbourhood:
 
     def exact(self, V: Array) -> Array:
         """Return KV in float64."""
-        if self.held is None or self.held.dtype != np.float64:
-            return self.gram @ V
-        return _product(self.held, V)
+        return self.gram @ V if self._fine is None else _product(self._fine, V)
 
     def span(self, stiffness: float) -> PivotedFactor:
         """Choose points that span what matters of K.
@@ -64,13 +62,18 @@ class Neighbourhood:
 
     def rows(self, index: IntArray) -> Array:
         """Return rows of K in float64."""
-        fine = self.held is not None and self.held.dtype == np.float64
-        return self.held[index] if fine else self.gram.rows(index)
+        return self.gram.rows(index) if self._fine is None else self._fine[index]
 
     def square(self, index: IntArray) -> Array:
         """Return rows and columns of K in float64."""
-        fine = self.held is not None and self.held.dtype == np.float64
-        return self.held[np.ix_(index, index)] if fine else self.gram.square(index)
+        if self._fine is None:
+            return self.gram.square(index)
+        return self._fine[np.ix_(index, index)]
+
+    @property
+    def _fine(self) -> Array | None:
+        """The matrix, where it is held in float64."""
+        return None if self.held is None or self.held.dtype != np.float64 else self.held
 
 
 def _product(K: Array, V: Array) -> Array:
