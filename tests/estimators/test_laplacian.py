@@ -214,7 +214,7 @@ def test_certify_judges_from_the_data():
 def test_single_precision_and_no_matrix_at_all_give_the_same(monkeypatch):
     labels = few(y, 5)
     double = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
-    monkeypatch.setattr("mercer.solvers.neighbourhood._FULL_PRECISION", 0)
+    monkeypatch.setattr("mercer.solvers.neighbourhood.SMALL", 0)
     single = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
     monkeypatch.setattr("mercer.solvers.neighbourhood._memory.available_bytes", lambda: 1000)
     lazy = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)

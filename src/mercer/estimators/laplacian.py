@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem, Roughness
 from mercer.solvers import manifold
 from mercer.solvers.manifold import Limits
-from mercer.solvers.neighbourhood import Neighbourhood, precision
+from mercer.solvers.neighbourhood import SMALL, Neighbourhood, precision
 
 Pose = Callable[[Roughness], list[ManifoldProblem]]
 
@@ -97,8 +98,9 @@ class LaplacianMachine(KernelMachine):
         problems = pose(self._roughness(ground.graph))
         bends = max(float(problem.weights.max()) for problem in problems)
         stiffness = (problems[0].roughness.norm() + bends) / problems[0].penalty
-        # Most matrices are small, and products with the large one have threads of their own.
-        with _parallel.one_blas_thread():
+        # Threads of BLAS wait for each other longer than a small matrix takes.
+        small = len(self._fit_points) <= SMALL
+        with _parallel.one_blas_thread() if small else nullcontext():
             found = manifold.solve(
                 problems,
                 ground.multiply,

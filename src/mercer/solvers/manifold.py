@@ -77,6 +77,25 @@ def solve(
     """
     began = time.perf_counter()
     run = _Run(problems, multiply, Subspace(chosen, problems[0]), limits)
+    # What is left are small matrices, and a large one whose products have their own threads.
+    with _parallel.one_blas_thread():
+        values, bias, parts = _improve(run, exact)
+    worst = max(part.relative_gap for part in parts)
+    lowest = min(part.relative_gap for part in parts)
+    status = run.status if run.status in _OVER else "stalled"
+    if worst <= max(limits.tol, _ROUNDING):
+        status = "nonconvex" if lowest < -1e-6 else "optimal"
+    total = Certificate.total(parts)
+    cost = {"iterations": run.products, "seconds": time.perf_counter() - began, "status": status}
+    return ManifoldSolution(run.coef, values, bias, Certificate(**{**vars(total), **cost}))
+
+
+_OVER = ("max_iter", "time_limit")
+
+
+def _improve(run: _Run, exact: Product) -> tuple[Array, Array, list[Certificate]]:
+    """Descend until the gaps, in double precision, are small; return values, constants, proofs."""
+    problems, limits = run.problems, run.limits
     run.start()
     best = math.inf
     for _ in range(_MOST_ROUNDS):
@@ -96,20 +115,7 @@ def solve(
         if worst <= limits.tol or worst > 0.5 * best or run.status in _OVER:
             break
         best = worst
-    lowest = min(part.relative_gap for part in parts)
-    status = run.status if run.status in _OVER else "stalled"
-    if worst <= max(limits.tol, _ROUNDING):
-        status = "nonconvex" if lowest < -1e-6 else "optimal"
-    total = Certificate.total(parts)
-    cost = {"iterations": run.products, "seconds": time.perf_counter() - began, "status": status}
-    return ManifoldSolution(run.coef, values, bias, _with(total, cost))
-
-
-_OVER = ("max_iter", "time_limit")
-
-
-def _with(certificate: Certificate, cost: dict[str, object]) -> Certificate:
-    return Certificate(**{**vars(certificate), **cost})
+    return values, bias, parts
 
 
 class Subspace:
