@@ -58,6 +58,7 @@ class Order:
         "plot_trees",
         "plot_fisher",
         "plot_kernel_pca",
+        "plot_laplacian",
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",

@@ -53,8 +53,8 @@ class Neighbourhood:
         ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
         stiff problem pays for a larger subspace, which saves products with K.
         """
-        most = max(400.0, 8 * self.gram.shape[0] ** 0.5)
-        rank = int(min(max(100.0, 100 * stiffness**0.5), most))
+        most = max(64.0, 8 * self.gram.shape[0] ** 0.5)
+        rank = int(min(100 * stiffness**0.5, most))
         return pivoted_rows(self, rank, np.random.default_rng(0), enough=1 / stiffness)
 
     def diag(self) -> Array:
