@@ -161,7 +161,8 @@ class LaplacianMachine(KernelMachine):
         if self._told is not None:
             return self._told
         columns = self._columns()
-        return self._expand(X, np.arange(len(columns)), self._fit_points, columns) + self.intercept_
+        values = self._expand(X, np.arange(len(columns)), self._fit_points, columns)
+        return np.asarray(values + self.intercept_)
 
     def _certify(self, X: Any, sample_weight: Any, pose: Pose) -> Certificate:
         """Judge functions from the training data alone: graph, matrix and values are made anew."""

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from mercer import _parallel
@@ -173,6 +174,7 @@ class Subspace:
 
 
 Factor = tuple[Array, bool]
+BoolArray = NDArray[np.bool_]
 
 
 class _Line:
@@ -276,7 +278,7 @@ class _Run:
             self._factors[key] = self.subspace.factor(column.problem, column.d)
         return self._factors[key]
 
-    def _newton_step(self, columns: list[_Column], G: Array, settled: Array) -> _Step:
+    def _newton_step(self, columns: list[_Column], G: Array, settled: BoolArray) -> _Step:
         """Solve Hd = −G by conjugate gradients, all columns side by side."""
         space, a = self.subspace, self.a
         factors = [self.factor(column) for column in columns]
@@ -325,7 +327,7 @@ class _Step:
     values: Array
     first: Array
     last: Array
-    stalled: Array
+    stalled: BoolArray
 
 
 class _Column:
