@@ -8,8 +8,13 @@ from benchmarks.gram_cases import scaled
 from benchmarks.in_process import InProcess
 from benchmarks.job import OURS, Disagreement, Job
 
-GAMMA, SMOOTHNESS, NEIGHBOURS, COLUMNS = 0.03, 10.0, 10, 20
+GAMMA, NEIGHBOURS, COLUMNS = 0.03, 10, 20
 PEER = "dense textbook"
+MACHINES = (
+    ("LaplacianSVC", "svc", 1.0),
+    ("LaplacianSVC", "svc", 10.0),
+    ("LaplacianRidge", "ridge", 1.0),
+)
 
 
 @cache
@@ -25,12 +30,12 @@ def _data(labelled, rows):
     return X, classes, targets
 
 
-def _ours(kind, labelled, rows):
+def _ours(kind, smoothness, labelled, rows):
     from mercer import RBF, LaplacianRidge, LaplacianSVC
 
     X, classes, targets = _data(labelled, rows)
     options = {
-        "smoothness": SMOOTHNESS,
+        "smoothness": smoothness,
         "kernel": RBF(GAMMA),
         "n_neighbors": NEIGHBOURS,
         "weights": "binary",
@@ -47,7 +52,7 @@ def _ours(kind, labelled, rows):
     return fit
 
 
-def _textbook(kind, labelled, rows):
+def _textbook(kind, smoothness, labelled, rows):
     """Belkin, Niyogi and Sindhwani (2006): one dense system, then a machine on labelled points."""
     from scipy import linalg
     from scipy.sparse import csgraph
@@ -61,7 +66,7 @@ def _textbook(kind, labelled, rows):
         K = rbf_kernel(X, gamma=GAMMA)
         W = kneighbors_graph(X, NEIGHBOURS)
         L = csgraph.laplacian(W.maximum(W.T), normed=True)
-        system = SMOOTHNESS * (L @ K)
+        system = smoothness * (L @ K)
         system.flat[:: rows + 1] += 1
         if kind == "ridge":
             system[:labelled] += K[:labelled]
@@ -95,15 +100,15 @@ def _cases(scale):
     size = {"labelled": labelled, "rows": rows}
     return [
         InProcess(
-            label=f"{name}, {labelled:,} labelled and {rows - labelled:,} unlabelled × {COLUMNS}",
+            label=f"{name}, μ = {smoothness:g}, {labelled:,} labelled and {rows - labelled:,} not",
             contenders={
-                OURS: partial(_ours, kind, labelled, rows),
-                PEER: partial(_textbook, kind, labelled, rows),
+                OURS: partial(_ours, kind, smoothness, labelled, rows),
+                PEER: partial(_textbook, kind, smoothness, labelled, rows),
             },
             check=partial(_agree, **size),
             scale=scale,
         )
-        for name, kind in (("LaplacianSVC", "svc"), ("LaplacianRidge", "ridge"))
+        for name, kind, smoothness in MACHINES
     ]
 
 

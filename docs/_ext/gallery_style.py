@@ -60,6 +60,7 @@ class Order:
         "plot_fisher",
         "plot_eigenfaces",
         "plot_kernel_pca",
+        "plot_laplacian",
         "plot_gp",
         "plot_norms",
         "plot_lasso_path",

@@ -214,7 +214,7 @@ def test_certify_judges_from_the_data():
 def test_single_precision_and_no_matrix_at_all_give_the_same(monkeypatch):
     labels = few(y, 5)
     double = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
-    monkeypatch.setattr("mercer.solvers.neighbourhood._FULL_PRECISION", 0)
+    monkeypatch.setattr("mercer.solvers.neighbourhood.SMALL", 0)
     single = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
     monkeypatch.setattr("mercer.solvers.neighbourhood._memory.available_bytes", lambda: 1000)
     lazy = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
@@ -252,7 +252,7 @@ def usps(rows=1000):
 
 
 def test_unlabelled_digits_help():
-    """5 % of the labels; both machines choose C, Laplacian ones the smoothness too, by folds."""
+    """5 % of the labels; both machines choose their parameters by the same folds of these."""
     points, kinds = usps()
     gains = []
     for seed in range(2):
@@ -263,8 +263,8 @@ def test_unlabelled_digits_help():
         rest = np.setdiff1d(np.arange(len(kinds)), kept)
         folds = list(labelled_folds(labels, 3, random_state=seed))
         search = GridSearchCV(
-            LaplacianSVC(kernel=RBF(0.005), tol=1e-4),
-            {"C": [1.0, 10.0], "smoothness": [10.0, 100.0]},
+            LaplacianSVC(10.0, kernel=RBF(0.005), tol=1e-4),
+            {"smoothness": [10.0, 100.0], "power": [1, 2]},
             cv=folds,
         )
         ours = search.fit(points, labels).best_estimator_
@@ -275,7 +275,7 @@ def test_unlabelled_digits_help():
         scores = [(m.predict(points[rest]) == kinds[rest]).mean() for m in (ours, machine)]
         gains.append(scores[0] - scores[1])
     assert min(gains) > 0
-    assert np.mean(gains) > 0.03
+    assert np.mean(gains) > 0.02
 
 
 # ---- data, files, folds --------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from mercer import (
     KernelDiscriminant,
     KernelPCA,
     Laplacian,
+    LaplacianRidge,
+    LaplacianSVC,
     Linear,
     LinearDiscriminantAnalysis,
     LinearSVC,
@@ -69,6 +71,11 @@ def _labelled(labels):
 def _iris(machine):
     X, y = iris()
     return machine.fit(X, y), X
+
+
+def _half_labelled(machine):
+    X, y = iris()
+    return machine.fit(X, np.where(np.arange(len(y)) % 2, y, -1)), X
 
 
 def _heart(machine):
@@ -201,6 +208,8 @@ CASES = {
     "kernel pca precomputed": lambda: _precomputed(KernelPCA(2, kernel="precomputed")),
     "lda": lambda: _iris(LinearDiscriminantAnalysis()),
     "lda two classes": lambda: _heart(LinearDiscriminantAnalysis("eigen", shrinkage="auto")),
+    "laplacian svc": lambda: _half_labelled(LaplacianSVC(kernel=RBF(0.5))),
+    "laplacian ridge": lambda: _curve(LaplacianRidge(fit_intercept=True)),
     "kernel discriminant": lambda: _iris(KernelDiscriminant(Matern(2.5))),
     "ica": lambda: _iris(ICA(2, random_state=0)),
     "fast ica": lambda: _iris(FastICA(2, random_state=0)),

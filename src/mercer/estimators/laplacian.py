@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem, Roughness
 from mercer.solvers import manifold
 from mercer.solvers.manifold import Limits
-from mercer.solvers.neighbourhood import Neighbourhood, precision
+from mercer.solvers.neighbourhood import SMALL, Neighbourhood, precision
 
 Pose = Callable[[Roughness], list[ManifoldProblem]]
 
@@ -97,8 +98,9 @@ class LaplacianMachine(KernelMachine):
         problems = pose(self._roughness(ground.graph))
         bends = max(float(problem.weights.max()) for problem in problems)
         stiffness = (problems[0].roughness.norm() + bends) / problems[0].penalty
-        # Most matrices are small, and products with the large one have threads of their own.
-        with _parallel.one_blas_thread():
+        # Threads of BLAS wait for each other longer than a small matrix takes.
+        small = len(self._fit_points) <= SMALL
+        with _parallel.one_blas_thread() if small else nullcontext():
             found = manifold.solve(
                 problems,
                 ground.multiply,
@@ -159,7 +161,8 @@ class LaplacianMachine(KernelMachine):
         if self._told is not None:
             return self._told
         columns = self._columns()
-        return self._expand(X, np.arange(len(columns)), self._fit_points, columns) + self.intercept_
+        values = self._expand(X, np.arange(len(columns)), self._fit_points, columns)
+        return np.asarray(values + self.intercept_)
 
     def _certify(self, X: Any, sample_weight: Any, pose: Pose) -> Certificate:
         """Judge functions from the training data alone: graph, matrix and values are made anew."""

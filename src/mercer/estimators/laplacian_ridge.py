@@ -79,7 +79,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
         self,
         alpha: float = 1.0,
         *,
-        smoothness: float = 10.0,
+        smoothness: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: float = 3,

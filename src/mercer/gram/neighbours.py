@@ -101,9 +101,11 @@ def neighbour_graph(
         spare.append(lists)
 
     _parallel.run(task, pairs, threads)
-    nearest, squares = _merge(spare, count)
-    squares += diagonal[:, None]
-    np.maximum(squares, 0.0, out=squares)
+    first, *others = spare
+    if count:
+        for other in others:
+            _fast.neighbours.merge(first.squares, first.chosen, other.squares, other.chosen)
+    squares = np.maximum(first.squares + diagonal[:, None], 0.0)
     values = np.ones(n * count)
     if weights == "heat":
         mean = float(squares.mean()) if squares.size else 0.0
@@ -111,7 +113,7 @@ def neighbour_graph(
         # An edge that underflows is still an edge.
         np.maximum(values, np.finfo(np.float64).tiny, out=values)
     starts = count * np.arange(n + 1)
-    one_way = sparse.csr_array((values, nearest.ravel(), starts), shape=(n, n))
+    one_way = sparse.csr_array((values, first.chosen.ravel(), starts), shape=(n, n))
     return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
 
 
@@ -121,15 +123,3 @@ class _Lists:
     def __init__(self, n: int, count: int) -> None:
         self.squares: Array = np.full((n, count), np.inf)
         self.chosen = np.full((n, count), -1, dtype=np.int64)
-
-
-def _merge(lists: list[_Lists], count: int) -> tuple[IntArray, Array]:
-    """Return the nearest points over several lists, and k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ)."""
-    squares = np.hstack([each.squares for each in lists])
-    chosen = np.hstack([each.chosen for each in lists])
-    # Among equals the first point, however many threads there were.
-    order = np.lexsort((chosen, squares), axis=1)[:, :count]
-    return (
-        np.take_along_axis(chosen, order, axis=1).astype(np.intp),
-        np.take_along_axis(squares, order, axis=1),
-    )

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from mercer import _parallel
@@ -78,6 +79,25 @@ def solve(
     """
     began = time.perf_counter()
     run = _Run(problems, multiply, Subspace(chosen, problems[0]), limits)
+    # What is left are small matrices, and a large one whose products have their own threads.
+    with _parallel.one_blas_thread():
+        values, bias, parts = _improve(run, exact)
+    worst = max(part.relative_gap for part in parts)
+    lowest = min(part.relative_gap for part in parts)
+    status = run.status if run.status in _OVER else "stalled"
+    if worst <= max(limits.tol, _ROUNDING):
+        status = "nonconvex" if lowest < -1e-6 else "optimal"
+    total = Certificate.total(parts)
+    cost = {"iterations": run.products, "seconds": time.perf_counter() - began, "status": status}
+    return ManifoldSolution(run.coef, values, bias, Certificate(**{**vars(total), **cost}))
+
+
+_OVER = ("max_iter", "time_limit")
+
+
+def _improve(run: _Run, exact: Product) -> tuple[Array, Array, list[Certificate]]:
+    """Descend until the gaps, in double precision, are small; return values, constants, proofs."""
+    problems, limits = run.problems, run.limits
     run.start()
     best = math.inf
     for _ in range(_MOST_ROUNDS):
@@ -97,20 +117,7 @@ def solve(
         if worst <= limits.tol or worst > 0.5 * best or run.status in _OVER:
             break
         best = worst
-    lowest = min(part.relative_gap for part in parts)
-    status = run.status if run.status in _OVER else "stalled"
-    if worst <= max(limits.tol, _ROUNDING):
-        status = "nonconvex" if lowest < -1e-6 else "optimal"
-    total = Certificate.total(parts)
-    cost = {"iterations": run.products, "seconds": time.perf_counter() - began, "status": status}
-    return ManifoldSolution(run.coef, values, bias, _with(total, cost))
-
-
-_OVER = ("max_iter", "time_limit")
-
-
-def _with(certificate: Certificate, cost: dict[str, object]) -> Certificate:
-    return Certificate(**{**vars(certificate), **cost})
+    return values, bias, parts
 
 
 class Subspace:
@@ -168,6 +175,7 @@ class Subspace:
 
 
 Factor = tuple[Array, bool]
+BoolArray = NDArray[np.bool_]
 
 
 class _Line:
@@ -271,7 +279,7 @@ class _Run:
             self._factors[key] = self.subspace.factor(column.problem, column.d)
         return self._factors[key]
 
-    def _newton_step(self, columns: list[_Column], G: Array, settled: Array) -> _Step:
+    def _newton_step(self, columns: list[_Column], G: Array, settled: BoolArray) -> _Step:
         """Solve Hd = −G by conjugate gradients, all columns side by side."""
         space, a = self.subspace, self.a
         factors = [self.factor(column) for column in columns]
@@ -320,7 +328,7 @@ class _Step:
     values: Array
     first: Array
     last: Array
-    stalled: Array
+    stalled: BoolArray
 
 
 class _Column:

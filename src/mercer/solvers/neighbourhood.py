@@ -12,10 +12,9 @@ from mercer.gram.neighbours import NeighbourGraph, neighbour_graph
 from mercer.gram.operator import GramMatrix
 from mercer.gram.pivoted import PivotedFactor, pivoted_cholesky
 
-_FULL_PRECISION = 2_048
-"""Rows up to which the matrix is held in float64, which costs little."""
+SMALL = 2_048
+"""Rows up to which the matrix is held in float64, and one thread does everything."""
 _BAND = 512
-_LEAST_RANK, _STIFF = 200, 50.0
 _SHARE = 2
 """The matrix may take this part of the memory that is free."""
 
@@ -52,8 +51,8 @@ class Neighbourhood:
         ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
         stiff problem pays for a larger subspace, which saves products with K.
         """
-        rank = max(_LEAST_RANK, int(2.5 * self.gram.shape[0] ** 0.5))
-        rank *= 1 if stiffness < _STIFF else 2
+        most = max(64.0, 8 * self.gram.shape[0] ** 0.5)
+        rank = int(min(100 * stiffness**0.5, most))
         return pivoted_cholesky(self, rank, np.random.default_rng(0), enough=1 / stiffness)
 
     def diag(self) -> Array:
@@ -84,7 +83,7 @@ def _product(K: Array, V: Array) -> Array:
     def task(start: int) -> None:
         product[start : start + _BAND] = K[start : start + _BAND] @ U
 
-    threads = 1 if len(K) <= _FULL_PRECISION else _parallel.thread_count()
+    threads = 1 if len(K) <= SMALL else _parallel.thread_count()
     _parallel.run(task, range(0, len(K), _BAND), threads)
     return product
 
@@ -96,6 +95,6 @@ def precision(n: int, cheap: bool) -> np.dtype[Any] | None:
     """
     there = _memory.available_bytes()
     room = np.inf if there is None else there / _SHARE
-    if 8 * n**2 <= room and (n <= _FULL_PRECISION or not cheap):
+    if 8 * n**2 <= room and (n <= SMALL or not cheap):
         return np.dtype(np.float64)
     return np.dtype(np.float32) if 4 * n**2 <= room else None

@@ -1,0 +1,53 @@
+"""Graphs of nearest neighbours: against scikit-learn, loops, and any number of threads."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import kneighbors_graph
+
+from mercer import RBF, FeatureGram, Gram, InvalidParameter, Linear
+from mercer.gram.neighbours import neighbour_graph
+
+X = np.random.default_rng(0).normal(size=(600, 4))
+X.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    "gram", [Gram(RBF(0.1), X), Gram(Linear(), X), FeatureGram.of(Linear(), X)]
+)
+def test_it_is_the_graph_of_scikit_learn(gram):
+    W = kneighbors_graph(X, 7)
+    ours = neighbour_graph(gram, 7, "binary").weights
+    np.testing.assert_array_equal(ours.toarray(), W.maximum(W.T).toarray())
+
+
+def test_the_matrix_is_kept_on_the_way():
+    K = np.empty((600, 600), dtype=np.float32)
+    neighbour_graph(Gram(RBF(0.1), X), 3, keep=K)
+    np.testing.assert_allclose(K, RBF(0.1)(X), atol=1e-7)
+
+
+def test_threads_and_ties_do_not_matter(monkeypatch):
+    points = np.repeat(np.arange(300.0) // 20, 2)[:, None]
+    graphs = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        graphs.append(neighbour_graph(Gram(Linear(), points), 5).weights.toarray())
+    np.testing.assert_array_equal(*graphs)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_the_laplacian_adds_up_differences(normalized):
+    graph = neighbour_graph(Gram(RBF(0.1), X), 5)
+    W, f = graph.weights.toarray(), np.sin(X[:, 0])
+    g = f / np.sqrt(W.sum(axis=1)) if normalized else f
+    energy = (W * (g[:, None] - g) ** 2).sum() / 2
+    assert f @ (graph.laplacian(normalized) @ f) == pytest.approx(energy, rel=1e-10)
+
+
+def test_small_and_bad():
+    assert neighbour_graph(Gram(RBF(1.0), X[:1])).weights.nnz == 0
+    assert neighbour_graph(Gram(RBF(1.0), X[:3]), 10).weights.nnz == 6
+    with pytest.raises(InvalidParameter, match="neighbours=0"):
+        neighbour_graph(Gram(RBF(1.0), X), 0)
+    with pytest.raises(InvalidParameter, match="weights='cosine'"):
+        neighbour_graph(Gram(RBF(1.0), X), 3, "cosine")
