@@ -63,6 +63,7 @@ from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
 from mercer.gram.expansion import Expansion as Expansion
+from mercer.gram.landmarks import Nystrom as Nystrom
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
 from mercer.io.models import load as load, load_record as load_record, save as save

@@ -65,6 +65,10 @@ class HeldGram(GramMatrix):
                 out[mine, columns] = block
         return out
 
+    def square(self, index: Any) -> Array:
+        rows = row_numbers(index, self.shape[0])
+        return np.asarray(self.rows(rows)[:, rows])
+
     def dense(self, dtype: Any = None) -> Array:
         return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)
 

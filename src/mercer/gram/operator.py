@@ -46,6 +46,10 @@ class GramMatrix:
         """Return the Gram matrix of some rows and columns (``rows`` too if symmetric)."""
         raise NotImplementedError
 
+    def square(self, index: Any) -> Array:
+        """Return the dense matrix of some rows with themselves."""
+        return self.take(index).dense()
+
     def dense(self, dtype: Any = None) -> Array:
         """Return the whole matrix."""
         raise NotImplementedError

@@ -5,26 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from mercer import _parallel
-from mercer._typing import Array, IntArray
+from mercer._typing import Array
 
 Product = Callable[[Array], Array]
-
-
-class Rows(Protocol):
-    """A symmetric matrix that gives rows and its diagonal."""
-
-    def diag(self) -> Array:
-        """Return the diagonal."""
-        ...
-
-    def rows(self, index: IntArray) -> Array:
-        """Return some rows."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,42 +88,3 @@ class LowRank:
         inside = self._basis.T @ R
         result: Array = R / self._alpha + self._basis @ (self._shrink[:, None] * inside)
         return result
-
-
-def pivoted_factor(
-    K: Rows, rank: int, random: np.random.Generator, enough: float = 0.0, block: int = 64
-) -> Array:
-    """Return F with FFᵀ ≈ K by randomly pivoted Cholesky, in blocks of pivots.
-
-    Pivots are drawn with probabilities proportional to what the diagonal has left; ``rank`` rows
-    of K are computed and no more. Stops where what is left of the trace is below ``enough``.
-
-    References
-    ----------
-    Chen, Epperly, Tropp, Webber: Randomly pivoted Cholesky: practical approximation of a kernel
-    matrix with few entry evaluations (2022).
-    """
-    left = np.maximum(K.diag().astype(np.float64), 0.0)
-    n = len(left)
-    F = np.zeros((n, min(rank, n)), order="F")
-    first = float(left.max(initial=0.0))
-    done = 0
-    while done < F.shape[1]:
-        total = float(left.sum())
-        if total <= max(enough, n * first * np.finfo(np.float64).eps):
-            break
-        drawn = random.choice(n, min(block, F.shape[1] - done), p=left / total)
-        pivots = np.unique(drawn).astype(np.intp)
-        columns = K.rows(pivots).astype(np.float64).T - F[:, :done] @ F[pivots, :done].T
-        square = columns[pivots]
-        # Pivots of one block may be near copies of each other: drop what they share.
-        values, vectors = np.linalg.eigh((square + square.T) / 2)
-        keep = values > max(float(values[-1]), 0.0) * 1e-10
-        if not keep.any():
-            break
-        new = columns @ (vectors[:, keep] / np.sqrt(values[keep]))
-        F[:, done : done + new.shape[1]] = new
-        done += new.shape[1]
-        left = np.maximum(left - np.einsum("ij,ij->i", new, new), 0.0)
-        left[pivots] = 0.0
-    return F[:, :done]

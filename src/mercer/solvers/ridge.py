@@ -14,8 +14,9 @@ from mercer import _memory
 from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.operator import GramMatrix
+from mercer.gram.pivoted import pivoted_cholesky
 from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.krylov import LowRank, Product, conjugate_gradients, pivoted_factor
+from mercer.solvers.krylov import LowRank, Product, conjugate_gradients
 from mercer.solvers.ridge_path import Spectrum
 
 METHODS = ("auto", "cholesky", "mixed", "cg", "eigen")
@@ -77,6 +78,12 @@ class RidgeSystem:
         self.evaluations += len(index) * len(self)
         part = np.asarray(self.gram.rows(index), dtype=np.float64)
         return np.asarray(part * self.scale[index, None] * self.scale)
+
+    def square(self, index: IntArray) -> Array:
+        """Return rows and columns of SKS."""
+        self.evaluations += len(index) ** 2
+        part = np.asarray(self.gram.square(index), dtype=np.float64)
+        return np.asarray(part * self.scale[index, None] * self.scale[index])
 
 
 def solve(
@@ -206,7 +213,7 @@ def _iterate(system: RidgeSystem, B: Array, alpha: float, **options: Any) -> _Fo
     if F is None:
         random = np.random.default_rng(options["seed"])
         rank = min(_MOST_RANK, max(64, int(8 * len(system) ** 0.5)))
-        F = pivoted_factor(system, rank, random, enough=alpha)
+        F = pivoted_cholesky(system, rank, random, enough=alpha).F
     return _refined(system, B, alpha, LowRank(F, alpha), options)
 
 
