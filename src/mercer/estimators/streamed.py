@@ -33,6 +33,7 @@ from mercer.gram.recorded import RecordedProducts
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
+from mercer.kernels.radial import RBF
 from mercer.solvers import landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis
 
@@ -139,7 +140,16 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         wanted = max(_SAMPLE_ROWS, _SAMPLE_A_LANDMARK * count)
         random = np.random.default_rng(spec.seed)
         sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
-        kernel, points = self._encode(sample)
+        try:
+            kernel, points = self._encode(sample)
+        except InvalidInput:
+            # Which row it is of all the data, and not of the sample, the pieces know.
+            for _, chunk in chunks.ahead(range(len(chunks))):
+                if isinstance(self.kernel, Kernel):
+                    chunk.encode(self.kernel)
+                else:
+                    chunk.encode(RBF())
+            raise
         kernel = kernel.resolve(points)
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
         budget = max(self.memory // 2, 16 * count * count)

@@ -11,21 +11,39 @@ import numpy as np
 
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
+from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, row_count
+from mercer.kernels.points import Points
 
 CHUNK_ROWS = 16_384
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows: objects, targets (None where there are none) and weights (None for ones)."""
+    """Some rows: objects, targets (None where there are none) and weights (None for ones).
+
+    ``first`` is the number of the first row in all the data, for messages.
+    """
 
     X: Any
     y: Any = None
     weights: Array | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return row_count(self.X)
+
+    def encode(self, kernel: Kernel) -> Points:
+        """Return the objects as points; errors say where in all the data they are."""
+        try:
+            return kernel.encode(self.X)
+        except InvalidInput as error:
+            if not self.first:
+                raise
+            kind = type(error)
+            raise kind(
+                f"In the rows from number {self.first:,} on, counted anew: {error}"
+            ) from None
 
     def take(self, index: Any) -> Chunk:
         """Return some of the rows."""
@@ -112,7 +130,7 @@ class ArrayChunks(Chunks):
             X = np.array(X)  # read now, by the thread that reads
         y = None if self.y is None else np.asarray(self.y[part])
         weights = None if self.weights is None else np.asarray(self.weights[part])
-        return Chunk(X, y, weights)
+        return Chunk(X, y, weights, part.start)
 
 
 def even_starts(rows: int, size: int) -> IntArray:
