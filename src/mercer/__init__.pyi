@@ -40,6 +40,7 @@ from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perce
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.streamed import StreamedRidge as StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier as StreamedClassifier
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (

@@ -47,6 +47,7 @@ from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.streamed import StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
 from mercer.exceptions import CannotSave
@@ -322,6 +323,7 @@ ESTIMATORS = (
     estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
     estimator(StreamedRidge, model_streamed.RIDGE, model_streamed.check),
+    estimator(StreamedClassifier, model_streamed.CLASSIFIER, model_streamed.check),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),
