@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import local
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from scipy.linalg import get_blas_funcs
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks
+from mercer.gram.chunks import Chunk, Chunks, join_chunks
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
@@ -133,6 +134,7 @@ class StreamedProducts(LandmarkProducts):
         self.rows, self.constant = chunks.rows, constant
         self.columns = len(landmarks) + constant
         self.threads = _parallel.thread_count(threads)
+        self._local = local()
 
     def sweep(
         self,
@@ -146,8 +148,13 @@ class StreamedProducts(LandmarkProducts):
         """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
         total = start
         with _parallel.one_blas_thread():
-            for number, chunk in self.chunks.ahead(range(done, len(self.chunks))):
-                part = self.sweep_chunk(chunk, V, rule, precise)
+            numbers = range(done, len(self.chunks))
+
+            def prepare(chunk: Chunk) -> tuple[Chunk, Evaluator]:
+                return chunk, self._evaluator(chunk, precise)
+
+            for number, (chunk, evaluator) in self.chunks.ahead(numbers, prepare):
+                part = self._sweep_prepared(chunk, evaluator, V, rule)
                 total = part if total is None else total + part
                 if progress is not None:
                     progress(number + 1, total)
@@ -156,7 +163,9 @@ class StreamedProducts(LandmarkProducts):
 
     def sweep_chunk(self, chunk: Chunk, V: Array, rule: Rule, precise: bool) -> Swept:
         """Return the sums over the rows of one piece."""
-        evaluator = self._evaluator(chunk, precise)
+        return self._sweep_prepared(chunk, self._evaluator(chunk, precise), V, rule)
+
+    def _sweep_prepared(self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule) -> Swept:
         self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
         dtype = evaluator.pairs.dtype
         W = V[: len(self.landmarks)].astype(dtype)
@@ -165,7 +174,7 @@ class StreamedProducts(LandmarkProducts):
         parts: list[Swept | None] = [None] * len(bands)
 
         def task(number: int) -> None:
-            buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
+            buffer = self._buffer(height, dtype)
             total = None
             for tile in _cut(bands[number].start, bands[number].stop, height):
                 block = self._block(evaluator, tile, buffer)
@@ -188,24 +197,35 @@ class StreamedProducts(LandmarkProducts):
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
     ) -> Array:
         height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
-        chosen = 0
+        some: list[Chunk] = []
         squares: Any = None
-        for number, chunk in self.chunks.ahead(range(len(self.chunks))):
-            if share < 1:
-                # Numbers that depend on the place of a row alone: the same rows every time.
-                draw = np.random.default_rng([number, 20170529]).random(len(chunk))
-                some = np.flatnonzero(draw < share)
-                if not some.size:
-                    continue
-                chunk = chunk.take(some)
-            chosen += len(chunk)
+        chosen = waiting = 0
+
+        def take() -> None:
+            nonlocal squares, waiting
+            chunk = join_chunks(some)
+            some.clear()
+            waiting = 0
             for tile in _cut(0, len(chunk), height):
                 part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
                 if squares is None:
                     squares = np.zeros(part.shape)
                 squares += part
-        if squares is None:
+
+        for number, chunk in self.chunks.ahead(range(len(self.chunks))):
+            if share < 1:
+                # Numbers that depend on the place of a row alone: the same rows every time.
+                draw = np.random.default_rng([number, 20170529]).random(len(chunk))
+                chunk = chunk.take(np.flatnonzero(draw < share))
+            if len(chunk):
+                some.append(chunk)
+                chosen, waiting = chosen + len(chunk), waiting + len(chunk)
+            if waiting >= height:
+                take()
+        if not chosen:
             return self.square(V, weighting, R, 1.0, precise)
+        if some:
+            take()
         squares *= self.rows / chosen
         return np.asarray(squares)
 
@@ -243,6 +263,13 @@ class StreamedProducts(LandmarkProducts):
         evaluator = Evaluator(self.kernel, pairs, threads=self.threads)
         evaluator.values(slice(0, 1), slice(0, 1))  # prepares the sides, before threads ask
         return evaluator
+
+    def _buffer(self, height: int, dtype: Any) -> Array:
+        """Return memory for a block, the same for all blocks of a thread."""
+        kept: Array | None = getattr(self._local, "buffer", None)
+        if kept is None or kept.dtype != dtype or len(kept) != height:
+            kept = self._local.buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
+        return kept
 
     def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
         rows = tile.stop - tile.start
