@@ -114,7 +114,7 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         approximation: Any = 1000,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 500,
         time_limit: float | None = None,
         memory: int = 1 << 31,
