@@ -12,6 +12,7 @@ from time import perf_counter
 import numpy as np
 
 COUNTS = (100, 300, 1000)
+TICKS = (0.3, 1, 3, 10, 20)
 TREES = (10, 30, 100)
 
 
@@ -82,6 +83,7 @@ def draw(rows, path):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     names = list(dict.fromkeys(row[0] for row in rows))
     figure, all_axes = plt.subplots(1, len(names), figsize=(10, 4), layout="constrained")
@@ -98,6 +100,9 @@ def draw(rows, path):
                     place = (row[3], 100 * row[4])
                     axes.annotate(f"{row[2]:,}", place, (4, -11), textcoords="offset points",
                                   fontsize=7, color=colour)  # fmt: skip
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.set_xlim(0.25, 25)
         axes.set_title(name)
         axes.set_xlabel("seconds of training")
         axes.set_ylabel("accuracy on the test set in %")
