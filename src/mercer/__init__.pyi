@@ -44,6 +44,8 @@ from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegre
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
+from mercer.estimators.streamed import StreamedRidge as StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier as StreamedClassifier
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.estimators.unlabelled import labelled_folds as labelled_folds
@@ -53,6 +55,7 @@ from mercer.exceptions import (
     DisconnectedGraphWarning as DisconnectedGraphWarning,
     GaussianSourcesWarning as GaussianSourcesWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
+    InvalidCheckpoint as InvalidCheckpoint,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,
     InvalidModelFile as InvalidModelFile,
@@ -71,11 +74,13 @@ from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovMod
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
+from mercer.gram.chunks import ArrayChunks as ArrayChunks, Chunk as Chunk, Chunks as Chunks
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.landmarks import Nystrom as Nystrom
 from mercer.gram.nystrom_kernel import NystromKernel as NystromKernel
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
+from mercer.io.chunks import open_chunks as open_chunks
 from mercer.io.models import load as load, load_record as load_record, save as save
 from mercer.io.read_graphs import GraphSet as GraphSet, read_graphs as read_graphs
 from mercer.io.read_series import read_series as read_series

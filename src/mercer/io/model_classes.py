@@ -51,6 +51,8 @@ from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
+from mercer.estimators.streamed import StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
 from mercer.estimators.whitening import Whitening
@@ -68,6 +70,7 @@ from mercer.io import (
     model_points,
     model_regression,
     model_sources,
+    model_streamed,
     model_subspaces as subspaces,
 )
 from mercer.io.model_points import MATRIX, SEEN, check_points
@@ -345,6 +348,8 @@ ESTIMATORS = (
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
     estimator(LaplacianSVC, model_regression.LAPLACIAN_SVC, model_regression.check_laplacian),
     estimator(LaplacianRidge, model_regression.LAPLACIAN_RIDGE, model_regression.check_laplacian),
+    estimator(StreamedRidge, model_streamed.RIDGE, model_streamed.check),
+    estimator(StreamedClassifier, model_streamed.CLASSIFIER, model_streamed.check),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),
