@@ -62,7 +62,7 @@ from mercer.io import (
     model_regression,
     model_subspaces as subspaces,
 )
-from mercer.io.model_points import MATRIX, check_points
+from mercer.io.model_points import MATRIX, SEEN, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -114,14 +114,10 @@ def estimator(
     return Stored(cls, {"params": A(dict)}, state, make, open=True)
 
 
-_SEEN: dict[str, Kind] = {
-    "n_features_in_": Maybe(COUNT),
-    "feature_names_in_": Maybe(A(np.ndarray, size="features")),
-}
 _LABELS = A(np.ndarray, size="classes")
 
 _SUPPORT: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "kernel_": A(Kernel),
     "shape_fit_": ListOf(COUNT, tuple),
     "_sparse": FLAG,
@@ -219,7 +215,7 @@ _FUNCTION: dict[str, Kind] = {
 }
 
 _LINEAR: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "n_features_in_": COUNT,
     "coef_": OneOf(Numbers("functions", "features", any_order=True), Numbers("features"), MATRIX),
     "intercept_": OneOf(Number(), Numbers("functions")),
@@ -310,7 +306,7 @@ ESTIMATORS = (
     estimator(OneClassSVM, {**_FUNCTION, "offset_": Numbers(1)}, _check_function),
     estimator(LinearSVC, {"classes_": _LABELS, **_LINEAR}, _check_linear),
     estimator(LinearSVR, _LINEAR, _check_linear),
-    estimator(FeatureMap, {**_SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}),
+    estimator(FeatureMap, {**SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}),
     estimator(Lasso, model_linear.MANY, model_linear.check),
     estimator(ElasticNet, model_linear.MANY, model_linear.check),
     estimator(Ridge, model_linear.MANY, model_linear.check),
@@ -328,13 +324,13 @@ ESTIMATORS = (
     estimator(MLPRegressor, model_networks.REGRESSOR, model_networks.check_network),
     estimator(
         NumericScaler,
-        {**_SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
+        {**SEEN, **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features")))},
         _check_scaler,
     ),
     estimator(
         StandardScaler,
         {
-            **_SEEN,
+            **SEEN,
             **dict.fromkeys(("mean_", "var_", "scale_"), _COLUMNS),
             "n_samples_seen_": Plain(),
         },
@@ -343,7 +339,7 @@ ESTIMATORS = (
     estimator(
         MinMaxScaler,
         {
-            **_SEEN,
+            **SEEN,
             **dict.fromkeys(
                 ("min_", "scale_", "data_min_", "data_max_", "data_range_"), Numbers("features")
             ),
@@ -353,15 +349,15 @@ ESTIMATORS = (
 )
 
 SUBSPACES = (
-    estimator(PCA, {**_SEEN, **subspaces.PCA_FIELDS}, subspaces.check_columns),
-    estimator(Whitening, {**_SEEN, **subspaces.WHITENING_FIELDS}, subspaces.check_columns),
-    estimator(KernelPCA, {**_SEEN, **subspaces.KERNEL_PCA_FIELDS}, subspaces.check_expansion),
+    estimator(PCA, {**SEEN, **subspaces.PCA_FIELDS}, subspaces.check_columns),
+    estimator(Whitening, {**SEEN, **subspaces.WHITENING_FIELDS}, subspaces.check_columns),
+    estimator(KernelPCA, {**SEEN, **subspaces.KERNEL_PCA_FIELDS}, subspaces.check_expansion),
     estimator(
-        LinearDiscriminantAnalysis, {**_SEEN, **subspaces.LDA_FIELDS}, subspaces.check_classes
+        LinearDiscriminantAnalysis, {**SEEN, **subspaces.LDA_FIELDS}, subspaces.check_classes
     ),
     estimator(
         KernelDiscriminant,
-        {**_SEEN, **subspaces.KERNEL_DISCRIMINANT_FIELDS},
+        {**SEEN, **subspaces.KERNEL_DISCRIMINANT_FIELDS},
         subspaces.check_classes,
     ),
 )

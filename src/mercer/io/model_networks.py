@@ -22,7 +22,7 @@ from mercer._files.fields import (
     OneOf,
     Plain,
 )
-from mercer.io.model_points import MATRIX
+from mercer.io.model_points import MATRIX, SEEN
 from mercer.io.model_regression import check_columns
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
@@ -30,10 +30,6 @@ from mercer.kernels.points import Points
 from mercer.kernels.wrappers import Precomputed
 from mercer.solvers.stochastic import Adam, Momentum
 
-_SEEN: dict[str, Kind] = {
-    "n_features_in_": Maybe(COUNT),
-    "feature_names_in_": Maybe(A(np.ndarray, size="features")),
-}
 _CLASSES = A(np.ndarray, size="classes")
 _REAL = Number(finite=False)
 _REALS = ListOf(_REAL)
@@ -43,7 +39,7 @@ _COUNTED: dict[str, Kind] = {
 }
 
 ADALINE: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "n_features_in_": COUNT,
     "classes_": _CLASSES,
     "coef_": OneOf(Numbers("functions", "columns", any_order=True), MATRIX),
@@ -67,7 +63,7 @@ def check_linear(model: Any) -> None:
 
 
 KERNEL_PERCEPTRON: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     **_COUNTED,
     "classes_": _CLASSES,
     "kernel_": A(Kernel),
@@ -125,7 +121,7 @@ ADAM = Stored(
 )
 
 REGRESSOR: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "n_features_in_": COUNT,
     **dict.fromkeys(("coefs_", "intercepts_"), ListOf(A(np.ndarray))),
     **dict.fromkeys(("n_layers_", "n_outputs_", "n_iter_", "t_", "_no_improvement_count"), COUNT),

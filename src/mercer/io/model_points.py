@@ -16,6 +16,7 @@ from mercer._files.fields import (
     A,
     Kind,
     ListOf,
+    Maybe,
     Mismatch,
     Numbers,
     OneOf,
@@ -65,6 +66,11 @@ KERNELS = tuple(_kernel(cls) for cls in (*(row.kernel for row in registry.ROWS),
 # ---- leaves: the encoded objects ---------------------------------------------------------------
 
 MATRIX = A((sparse.csr_matrix, sparse.csr_array))
+SEEN: dict[str, Kind] = {
+    "n_features_in_": Maybe(COUNT),
+    "feature_names_in_": Maybe(A(np.ndarray, size="features")),
+}
+"""What every estimator keeps of the columns it saw."""
 
 
 def _make_vectors(state: dict[str, Any]) -> Vectors:

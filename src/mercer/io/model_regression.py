@@ -22,7 +22,7 @@ from mercer._files.fields import (
     Plain,
 )
 from mercer.estimators.gp_classifier import Latent
-from mercer.io.model_points import check_points
+from mercer.io.model_points import SEEN, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -30,10 +30,6 @@ from mercer.kernels.wrappers import Precomputed
 from mercer.problems.certificate import Certificate
 from mercer.solvers.ridge_path import RidgePath
 
-_SEEN: dict[str, Kind] = {
-    "n_features_in_": Maybe(COUNT),
-    "feature_names_in_": Maybe(A(np.ndarray, size="features")),
-}
 _BY_ROW = OneOf(Numbers("rows"), Numbers("rows", "targets", any_order=True))
 
 PATH = Stored(
@@ -49,7 +45,7 @@ PATH = Stored(
 )
 
 RIDGE: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "kernel_": A(Kernel),
     "shape_fit_": ListOf(COUNT, tuple),
     "_sparse": FLAG,
@@ -70,7 +66,7 @@ RIDGE: dict[str, Kind] = {
 _TARGETS = OneOf(Numbers("targets"), Numbers(1), Number())
 
 PROCESS: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     **dict.fromkeys(("kernel_", "_kernel"), A(Kernel)),
     "shape_fit_": ListOf(COUNT, tuple),
     "_sparse": FLAG,
@@ -119,7 +115,7 @@ def check_ridge(model: Any) -> None:
 
 
 LOGISTIC: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "classes_": A(np.ndarray, size="classes"),
     "kernel_": A(Kernel),
     "shape_fit_": ListOf(COUNT, tuple),
@@ -171,7 +167,7 @@ LATENT = Stored(
 )
 
 CLASSES: dict[str, Kind] = {
-    **_SEEN,
+    **SEEN,
     "classes_": A(np.ndarray, size="classes"),
     "n_classes_": COUNT,
     "shape_fit_": ListOf(COUNT, tuple),
