@@ -79,6 +79,10 @@ class InvalidModelFile(MercerError, ValueError):
     """A file is not a model file, was damaged, or holds what no model can hold."""
 
 
+class InvalidCheckpoint(MercerError, ValueError):
+    """A checkpoint is damaged or belongs to another fit."""
+
+
 class CannotSave(MercerError, TypeError):
     """A model has a part that a file of plain data cannot hold, such as a function."""
 

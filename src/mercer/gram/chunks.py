@@ -1,0 +1,151 @@
+"""Data in pieces: what a machine sees of data that need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, IntArray
+from mercer.exceptions import InvalidInput
+from mercer.kernels.encoders import as_narwhals, is_frame, row_count
+
+CHUNK_ROWS = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows: objects, targets (None where there are none) and weights (None for ones)."""
+
+    X: Any
+    y: Any = None
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return row_count(self.X)
+
+    def take(self, index: Any) -> Chunk:
+        """Return some of the rows."""
+        y = None if self.y is None else self.y[index]
+        weights = None if self.weights is None else self.weights[index]
+        return Chunk(take_rows(self.X, index), y, weights)
+
+
+class Chunks:
+    """Rows of data in pieces that can be read again and again, in any order.
+
+    ``starts`` has the first row of each piece and, last, the number of rows. A class of one's own
+    sets it and defines ``read``.
+    """
+
+    starts: IntArray
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all pieces."""
+        return int(self.starts[-1])
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def read(self, number: int) -> Chunk:
+        """Return one piece; its arrays live in memory and are the reader's own."""
+        raise NotImplementedError
+
+    def ahead(self, numbers: Iterable[int]) -> Iterator[tuple[int, Chunk]]:
+        """Yield pieces with their numbers; the next one is read while one is worked on."""
+        with ThreadPoolExecutor(1, thread_name_prefix="mercer-read") as reader:
+            waiting = None
+            for number in numbers:
+                coming = number, reader.submit(self.read, number)
+                if waiting is not None:
+                    yield waiting[0], waiting[1].result()
+                waiting = coming
+            if waiting is not None:
+                yield waiting[0], waiting[1].result()
+
+    def sample(self, count: int, random: np.random.Generator) -> list[Chunk]:
+        """Return rows drawn without replacement, in their order; all where they are few."""
+        if count >= self.rows:
+            return [chunk for _, chunk in self.ahead(range(len(self)))]
+        drawn = np.sort(random.choice(self.rows, count, replace=False, shuffle=False))
+        edges = np.searchsorted(drawn, self.starts)
+        wanted = [number for number in range(len(self)) if edges[number] < edges[number + 1]]
+        return [
+            chunk.take(drawn[edges[number] : edges[number + 1]] - self.starts[number])
+            for number, chunk in self.ahead(wanted)
+        ]
+
+
+class ArrayChunks(Chunks):
+    """Pieces of arrays, memory maps, sparse matrices, frames or lists.
+
+    Parameters
+    ----------
+    X : data
+        The objects.
+    y : array, optional
+        The targets.
+    weights : array, optional
+        The weights of the rows.
+    size : int
+        Rows of a piece.
+    """
+
+    def __init__(
+        self, X: Any, y: Any = None, weights: Any = None, size: int = CHUNK_ROWS
+    ) -> None:
+        rows = row_count(X)
+        if rows == 0:
+            raise InvalidInput("X has no rows; at least one object is needed.")
+        for name, other in (("y", y), ("weights", weights)):
+            if other is not None and len(other) != rows:
+                raise InvalidInput(f"X has {rows:,} rows and {name} has {len(other):,}.")
+        self.X, self.y, self.weights = X, y, weights
+        self.starts = even_starts(rows, size)
+
+    def read(self, number: int) -> Chunk:
+        part = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        X = take_rows(self.X, part)
+        if isinstance(X, np.memmap):
+            X = np.array(X)  # read now, by the thread that reads
+        y = None if self.y is None else np.asarray(self.y[part])
+        weights = None if self.weights is None else np.asarray(self.weights[part])
+        return Chunk(X, y, weights)
+
+
+def even_starts(rows: int, size: int) -> IntArray:
+    """Return the first rows of pieces of equal size, and the number of rows."""
+    return np.append(np.arange(0, rows, size), rows).astype(np.intp)
+
+
+def take_rows(X: Any, index: Any) -> Any:
+    """Return some rows (a slice, or numbers) of a batch in the form that it has."""
+    if is_frame(X):
+        return as_narwhals(X)[index].to_native()
+    if hasattr(X, "iloc"):
+        return X.iloc[index]
+    if hasattr(X, "shape") or isinstance(index, slice):
+        return X[index]
+    return [X[i] for i in index]
+
+
+def join_rows(parts: list[Any]) -> Any:
+    """Return batches of one form as one batch."""
+    from scipy import sparse
+
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if sparse.issparse(first):
+        return sparse.vstack(parts, format="csr")
+    if is_frame(first):
+        import narwhals.stable.v2 as nw
+
+        return nw.concat([as_narwhals(part) for part in parts]).to_native()
+    if hasattr(first, "shape"):
+        return np.concatenate(parts)
+    return [item for part in parts for item in part]

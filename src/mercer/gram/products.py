@@ -1,0 +1,276 @@
+"""Products with the kernel values of many rows and few landmarks, of which few exist at a time.
+
+Φ has one row for each row of the data: its kernel values with the M landmarks and, where a machine
+has a constant, a 1. Solvers ask for two things only, each one pass over the data:
+
+* ``sweep``: U = ΦV, a rule that turns U and the targets of a row into R and some sums, and ΦᵀR;
+* ``square``: ΨᵀDΨ with Ψ = ΦR⁻¹ from a random part of the rows, D being weights that a rule gives.
+
+Both are sums over rows, so they can be spread over threads, pieces of a file or machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from mercer import _memory, _parallel
+from mercer._typing import Array
+from mercer.gram.chunks import Chunk, Chunks
+from mercer.kernels.base import Kernel
+from mercer.kernels.evaluation import Evaluator, Pairs
+from mercer.kernels.points import Points
+
+_BANDS = 16
+"""Tasks of a piece; their sums are added in order, whatever thread was first."""
+_TILE = 1 << 18
+"""Numbers in a block of kernel values: it stays in the cache of a core until it was used twice."""
+_LEAST_TILE = 32
+_SQUARE_BYTES = 1 << 26
+"""Bytes of the block of kernel values that is squared at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """What a rule makes of some rows: R, whose products with Φᵀ are summed, and other sums."""
+
+    R: Array
+    totals: Array
+
+
+class Rule(Protocol):
+    """What a sweep does at each row; small and picklable, since it may travel."""
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        """Return R, of shape (rows, columns), and sums, given U = ΦV in float64."""
+        ...
+
+
+class Weighting(Protocol):
+    """Weights of rows at which squares are taken."""
+
+    def __call__(self, U: Array, chunk: Chunk) -> Array:
+        """Return D ≥ 0, one column for each square, given U = ΦV in float64."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """ΦᵀR and the other sums of a sweep."""
+
+    sums: Array
+    totals: Array
+
+    def __add__(self, other: Swept) -> Swept:
+        return Swept(self.sums + other.sums, self.totals + other.totals)
+
+
+Progress = Callable[[int, Swept], None]
+"""Told after each piece how many are done, and the sums until there."""
+
+
+class LandmarkProducts:
+    """The face that solvers see of Φ, wherever its rows are.
+
+    ``rows`` is their number, ``columns`` that of the columns of Φ: the landmarks, and one more
+    where there is a ``constant``.
+    """
+
+    rows: int
+    columns: int
+    constant: bool
+    evaluations: int = 0
+    """Kernel values computed so far."""
+
+    def sweep(self, V: Array, rule: Rule, precise: bool = False) -> Swept:
+        """Return ΦᵀR and the sums of a rule at U = ΦV, for V of shape (columns, any).
+
+        Blocks are float32 and sums float64; ``precise`` asks for blocks in float64 too.
+        """
+        raise NotImplementedError
+
+    def square(
+        self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
+    ) -> Array:
+        """Return ΨᵀDΨ, of shape (squares, columns, columns), estimated from a share of the rows.
+
+        Ψ = ΦR⁻¹ for an upper triangular R, which leaves the constant alone. In these terms rounding
+        does much less harm than if it was applied to ΦᵀDΦ afterwards.
+        """
+        raise NotImplementedError
+
+
+class StreamedProducts(LandmarkProducts):
+    """Products on this machine, one piece of the data after the other.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A settled kernel.
+    landmarks : Points
+        Encoded by the kernel.
+    chunks : Chunks
+        The data.
+    constant : bool
+        Whether the last column of Φ is 1.
+    threads : int, optional
+        All cores by default.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        landmarks: Points,
+        chunks: Chunks,
+        constant: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self.kernel, self.landmarks, self.chunks = kernel, landmarks, chunks
+        self.rows, self.constant = chunks.rows, constant
+        self.columns = len(landmarks) + constant
+        self.threads = _parallel.thread_count(threads)
+
+    def sweep(
+        self,
+        V: Array,
+        rule: Rule,
+        precise: bool = False,
+        done: int = 0,
+        start: Swept | None = None,
+        progress: Progress | None = None,
+    ) -> Swept:
+        """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
+        total = start
+        with _parallel.one_blas_thread():
+            for number, chunk in self.chunks.ahead(range(done, len(self.chunks))):
+                part = self.sweep_chunk(chunk, V, rule, precise)
+                total = part if total is None else total + part
+                if progress is not None:
+                    progress(number + 1, total)
+        assert total is not None
+        return total
+
+    def sweep_chunk(self, chunk: Chunk, V: Array, rule: Rule, precise: bool) -> Swept:
+        """Return the sums over the rows of one piece."""
+        evaluator = self._evaluator(chunk, precise)
+        self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
+        dtype = evaluator.pairs.dtype
+        W = V[: len(self.landmarks)].astype(dtype)
+        height = max(_LEAST_TILE, _TILE // len(self.landmarks))
+        bands = _cut(0, len(chunk), max(height, -(-len(chunk) // _BANDS)))
+        parts: list[Swept | None] = [None] * len(bands)
+
+        def task(number: int) -> None:
+            buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
+            total = None
+            for tile in _cut(bands[number].start, bands[number].stop, height):
+                block = self._block(evaluator, tile, buffer)
+                U = (block @ W).astype(np.float64)
+                if self.constant:
+                    U += V[-1]
+                reaction = rule(U, chunk.take(tile))
+                sums = np.empty((self.columns, reaction.R.shape[1]))
+                sums[: block.shape[1]] = block.T @ reaction.R.astype(dtype)
+                if self.constant:
+                    sums[-1] = reaction.R.sum(axis=0)
+                part = Swept(sums, reaction.totals)
+                total = part if total is None else total + part
+            parts[number] = total
+
+        _parallel.run(task, range(len(bands)), self.threads)
+        return _sum(parts)
+
+    def square(
+        self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
+    ) -> Array:
+        height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
+        chosen = 0
+        squares: Any = None
+        for number, chunk in self.chunks.ahead(range(len(self.chunks))):
+            if share < 1:
+                # Numbers that depend on the place of a row alone: the same rows every time.
+                draw = np.random.default_rng([number, 20170529]).random(len(chunk))
+                some = np.flatnonzero(draw < share)
+                if not some.size:
+                    continue
+                chunk = chunk.take(some)
+            chosen += len(chunk)
+            for tile in _cut(0, len(chunk), height):
+                part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
+                if squares is None:
+                    squares = np.zeros(part.shape)
+                squares += part
+        if squares is None:
+            return self.square(V, weighting, R, 1.0, precise)
+        squares *= self.rows / chosen
+        return np.asarray(squares)
+
+    def square_chunk(
+        self, chunk: Chunk, V: Array, weighting: Weighting, R: Array, precise: bool
+    ) -> Array:
+        """Return ΨᵀDΨ over the rows of one piece, in the precision of the blocks."""
+        evaluator = self._evaluator(chunk, precise)
+        self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
+        dtype = evaluator.pairs.dtype
+        rows, M = len(chunk), len(self.landmarks)
+        block = np.empty((rows, M), dtype=dtype)
+        evaluator.fill(block, slice(0, rows), slice(0, M))
+        U = (block @ V[:M].astype(dtype)).astype(np.float64)
+        if self.constant:
+            U += V[-1]
+        roots = np.sqrt(weighting(U, chunk)).astype(dtype)
+        (trsm,) = get_blas_funcs(("trsm",), (block,))
+        # Along its columns, which is how BLAS counts, the block is its transpose.
+        psi = trsm(1.0, R.astype(dtype), block.T, trans_a=1, overwrite_b=1).T
+        squares = np.empty((roots.shape[1], self.columns, self.columns), dtype=dtype)
+        for j in range(len(squares)):
+            root = roots[:, [j]]
+            scaled = psi if (root == 1).all() else psi * root
+            np.matmul(scaled.T, scaled, out=squares[j, :M, :M])
+            if self.constant:
+                squares[j, -1, :M] = squares[j, :M, -1] = (scaled.T @ root)[:, 0]
+                squares[j, -1, -1] = float((root**2).sum())
+        return squares
+
+    def _evaluator(self, chunk: Chunk, precise: bool) -> Evaluator:
+        points = self.kernel.encode(chunk.X)
+        dtype = np.float64 if precise else np.float32
+        pairs = Pairs(points, self.landmarks, dtype=dtype, hasty=not precise)
+        evaluator = Evaluator(self.kernel, pairs, threads=self.threads)
+        evaluator.values(slice(0, 1), slice(0, 1))  # prepares the sides, before threads ask
+        return evaluator
+
+    def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
+        rows = tile.stop - tile.start
+        return evaluator.values(tile, slice(0, len(self.landmarks)), buffer[:rows])
+
+
+def check_memory(columns: int, squares: int, budget: int | None) -> None:
+    """Raise where the matrices of so many landmarks are more than the budget, or than there is."""
+    needed = 8 * columns**2 * (4 + squares)
+    remedy = "Take fewer landmarks" + ("." if budget is None else ", or raise memory.")
+    _memory.require(needed, f"The matrices of {columns:,} landmarks", remedy)
+    if budget is not None and needed > budget:
+        from mercer.exceptions import NotEnoughMemory
+
+        raise NotEnoughMemory(
+            f"The matrices of {columns:,} landmarks need {_memory.readable(needed)}, and memory= "
+            f"allows {_memory.readable(budget)}. {remedy}"
+        )
+
+
+def _cut(start: int, stop: int, size: int) -> list[slice]:
+    return [slice(at, min(at + size, stop)) for at in range(start, stop, size)]
+
+
+def _sum(parts: list[Swept | None]) -> Swept:
+    total = parts[0]
+    assert total is not None
+    for part in parts[1:]:
+        assert part is not None
+        total = total + part
+    return total

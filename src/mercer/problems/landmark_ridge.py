@@ -1,0 +1,113 @@
+"""Kernel ridge regression on landmarks: what it does at each row, and its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.gram.chunks import Chunk
+from mercer.gram.products import Reaction, Swept
+from mercer.problems.certificate import Certificate
+
+
+@dataclass(frozen=True)
+class RidgeErrors:
+    """Weighted errors w(y − u) of each target, and the weights w in a last column.
+
+    The sums are Σ w e², Σ w e y and Σ w y of each target, e = y − u.
+    """
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        Y = np.asarray(chunk.y, dtype=np.float64).reshape(len(U), -1)
+        w = row_weights(chunk)[:, None]
+        errors = Y - U
+        pull = w * errors
+        squares = np.einsum("ij,ij->j", pull, errors)
+        onto = np.einsum("ij,ij->j", pull, Y)
+        return Reaction(np.hstack([pull, w]), np.array([squares, onto, (w * Y).sum(axis=0)]))
+
+
+@dataclass(frozen=True)
+class RidgeCurve:
+    """The second derivative, times u: w u."""
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        R = U if chunk.weights is None else chunk.weights[:, None] * U
+        return Reaction(R, np.zeros(0))
+
+
+@dataclass(frozen=True)
+class RidgeWeights:
+    """The weights of the rows, as one column."""
+
+    def __call__(self, U: Array, chunk: Chunk) -> Array:
+        return row_weights(chunk)[:, None]
+
+
+def row_weights(chunk: Chunk) -> Array:
+    """Return the weight of each row."""
+    if chunk.weights is None:
+        return np.ones(len(chunk))
+    return np.asarray(chunk.weights, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class LandmarkRidge:
+    """Ridge regression of one or more targets by functions of the landmarks' span.
+
+    min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²,  f = Σⱼ aⱼ k(zⱼ, ·) over M landmarks zⱼ
+
+    The errors e = y − f − b give a value of the dual, Σ we(y − b) − ½Σ we² − ‖g‖²/(2λ), where g has
+    the coefficients K_MM⁻¹K_Mn(we); it asks Σ we = 0 where b is free. The gap is ½λ‖f − g/λ‖².
+    """
+
+    alpha: float
+    constant: bool
+
+    def best_constants(self, swept: Swept) -> Array:
+        """Return by how much each b has to rise so that the weighted errors add up to zero."""
+        if not self.constant:
+            return np.zeros(swept.sums.shape[1] - 1)
+        return np.asarray(swept.sums[-1, :-1] / swept.sums[-1, -1])
+
+    def certify(
+        self,
+        swept: Swept,
+        coordinates: Array,
+        constants: Array,
+        pull: Callable[[Array], Array],
+        **cost: Any,
+    ) -> Certificate:
+        """Judge functions from one sweep of :class:`RidgeErrors` at them.
+
+        ``coordinates`` are those of f in an orthonormal basis of the span, one column for each
+        target, and ``pull`` gives the coordinates of Σ rᵢ k(xᵢ, ·) from its products K_Mn r.
+        """
+        total, onto, targets = swept.totals
+        pulled = swept.sums[:, :-1]
+        shift = self.best_constants(swept)
+        M = len(pulled) - self.constant
+        sums = pulled[:M] - shift * swept.sums[:M, -1:]
+        best = total
+        if self.constant:
+            best = total - 2 * shift * pulled[-1] + shift**2 * swept.sums[-1, -1]
+            onto = onto - shift * targets
+        G = pull(sums)
+        square = (G**2).sum(axis=0) / self.alpha
+        primal = 0.5 * total.sum() + 0.5 * self.alpha * float((coordinates**2).sum())
+        # With Σ we = 0 the constant in Σ we(y − b) is for nothing.
+        dual = float((onto - 0.5 * best - 0.5 * square).sum())
+        return Certificate(
+            problem=f"kernel ridge regression on {M:,} landmarks",
+            primal=float(primal),
+            dual=dual,
+            stationarity=float(np.abs(G - self.alpha * coordinates).max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=0.0,
+            complementarity=0.0,
+            **cost,
+        )
