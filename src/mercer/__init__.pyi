@@ -39,11 +39,13 @@ from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegre
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
+from mercer.estimators.streamed import StreamedRidge as StreamedRidge
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
     CannotSave as CannotSave,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
+    InvalidCheckpoint as InvalidCheckpoint,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,
     InvalidModelFile as InvalidModelFile,

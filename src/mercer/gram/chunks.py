@@ -95,9 +95,7 @@ class ArrayChunks(Chunks):
         Rows of a piece.
     """
 
-    def __init__(
-        self, X: Any, y: Any = None, weights: Any = None, size: int = CHUNK_ROWS
-    ) -> None:
+    def __init__(self, X: Any, y: Any = None, weights: Any = None, size: int = CHUNK_ROWS) -> None:
         rows = row_count(X)
         if rows == 0:
             raise InvalidInput("X has no rows; at least one object is needed.")

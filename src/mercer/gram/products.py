@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from mercer import _memory, _parallel
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk, Chunks
 from mercer.kernels.base import Kernel
@@ -247,20 +247,6 @@ class StreamedProducts(LandmarkProducts):
     def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
         rows = tile.stop - tile.start
         return evaluator.values(tile, slice(0, len(self.landmarks)), buffer[:rows])
-
-
-def check_memory(columns: int, squares: int, budget: int | None) -> None:
-    """Raise where the matrices of so many landmarks are more than the budget, or than there is."""
-    needed = 8 * columns**2 * (4 + squares)
-    remedy = "Take fewer landmarks" + ("." if budget is None else ", or raise memory.")
-    _memory.require(needed, f"The matrices of {columns:,} landmarks", remedy)
-    if budget is not None and needed > budget:
-        from mercer.exceptions import NotEnoughMemory
-
-        raise NotEnoughMemory(
-            f"The matrices of {columns:,} landmarks need {_memory.readable(needed)}, and memory= "
-            f"allows {_memory.readable(budget)}. {remedy}"
-        )
 
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:

@@ -1,8 +1,8 @@
 """Products that are written down, so that a fit which was killed goes on where it was.
 
-A solver is a function of the sums that its passes over the data return. So a checkpoint is a list of
-these sums, with those of the pass that is under way: a fit that starts again is told what it was
-told before, at once, until the list ends. Solvers know nothing of it.
+A solver is a function of the sums that its passes over the data return. So a checkpoint is a list
+of these sums, with those of the pass that is under way: a fit that starts again is told what it
+was told before, at once, until the list ends. Solvers know nothing of it.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ class RecordedProducts(LandmarkProducts):
         try:
             content = container.read(self._path)
         except InvalidModelFile as error:
-            raise InvalidCheckpoint(f"{error} Delete it, or give checkpoint= another name.") from None
+            raise InvalidCheckpoint(
+                f"{error} Delete it, or give checkpoint= another name."
+            ) from None
         document = content.document
         if not isinstance(document, dict) or document.get("checkpoint") != _VERSION:
             raise InvalidCheckpoint(
@@ -154,7 +156,8 @@ class RecordedProducts(LandmarkProducts):
             other = [name for name in self._identity if known.get(name) != self._identity[name]]
             raise InvalidCheckpoint(
                 f"{os.fspath(self._path)!s} is the checkpoint of another fit: it differs in "
-                f"{', '.join(other) or 'its settings'}. Delete it, or give checkpoint= another name."
+                f"{', '.join(other) or 'its settings'}. Delete it, or give checkpoint= another "
+                "name."
             )
         try:
             self._restore(document, [np.array(array) for array in content.arrays])

@@ -46,6 +46,7 @@ from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
+from mercer.estimators.streamed import StreamedRidge
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
 from mercer.exceptions import CannotSave
@@ -60,6 +61,7 @@ from mercer.io import (
     model_networks,
     model_points,
     model_regression,
+    model_streamed,
     model_subspaces as subspaces,
 )
 from mercer.io.model_points import MATRIX, SEEN, check_points
@@ -315,6 +317,7 @@ ESTIMATORS = (
     estimator(LogisticRegression, model_linear.LOGISTIC, _check_linear),
     estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
+    estimator(StreamedRidge, model_streamed.RIDGE, model_streamed.check),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),

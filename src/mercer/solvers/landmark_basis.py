@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs, solve_triangular
-from scipy.linalg import LinAlgError as NoFactor
+from scipy.linalg import (
+    LinAlgError as NoFactor,
+    cho_factor,
+    cho_solve,
+    get_lapack_funcs,
+    solve_triangular,
+)
 
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite

@@ -30,6 +30,7 @@ Monitor = Callable[[float], bool]
 _INNER = 1e-3
 """How far one series of steps in float32 brings the error down before it is looked at again."""
 _MOST_ROUNDS = 30
+_ARRIVED = 1e-6
 _PATIENCE = 8
 """Steps in float32 within which an error has to fall by a third; else float64 takes over."""
 
@@ -104,7 +105,7 @@ def solve(
         kernel_evaluations=products.evaluations,
         status=watch.status,
     )
-    return LandmarkSolution(V[:r], constants, proof)
+    return LandmarkSolution(np.ascontiguousarray(V[:r]), constants, proof)
 
 
 def take_square(
@@ -148,7 +149,8 @@ def _descend(
                 return W, swept
             if worst > 0.25 * last:
                 if precise:
-                    watch.status = "stalled"
+                    # Rounding stops it; where the gap is nothing, it has arrived.
+                    watch.status = "stalled" if worst > _ARRIVED else "optimal"
                     return W, swept
                 # float32 has given what it can.
                 precise = True
@@ -181,7 +183,9 @@ def _steps(
     heights = [math.inf]
     while (rho > goal**2).any():
         heights.append(float((rho / first).max()))
-        if not precise and min(heights[-_PATIENCE:]) > 0.5 * min(heights[:-_PATIENCE], default=9e99):
+        if not precise and min(heights[-_PATIENCE:]) > 0.5 * min(
+            heights[:-_PATIENCE], default=9e99
+        ):
             break
         if watch.over(float(np.sqrt((rho / first).max()))):
             break

@@ -1,0 +1,368 @@
+"""Machines for data larger than memory: what they share, and ridge regression."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._memory import readable
+from mercer._typing import Array
+from mercer.estimators.choice import caller_level, check_definite, check_name
+from mercer.estimators.machine import KernelMachine
+from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
+from mercer.estimators.ridge_shared import read_targets, read_weights
+from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
+from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunks, join_rows
+from mercer.gram.expansion import Expansion
+from mercer.gram.landmarks import Nystrom, choose_landmarks
+from mercer.gram.operator import Gram
+from mercer.gram.products import LandmarkProducts, StreamedProducts
+from mercer.gram.recorded import RecordedProducts
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.points import Points
+from mercer.solvers import landmark_ridge
+from mercer.solvers.landmark_basis import LandmarkBasis
+
+ADVICE = {
+    "max_iter": "it stopped at max_iter: raise it, regularise more, or loosen tol",
+    "time_limit": "it stopped at the time limit: raise it, take fewer landmarks, or loosen tol",
+    "interrupted": "it was interrupted; the answer is the best one until then",
+    "stalled": "rounding keeps it from its tolerance: regularise more, or loosen tol",
+}
+_LARGE_VALUES = 1 << 23
+_SAMPLE_ROWS = 20_000
+_SAMPLE_A_LANDMARK = 10
+
+
+class StreamedMachine(CallbackSupportMixin, KernelMachine):
+    """A machine whose answer is f(x) = Σⱼ aⱼ k(zⱼ, x) + b over landmarks zⱼ.
+
+    It sees its data in pieces, again and again, and keeps the landmarks only.
+    """
+
+    approximation: Any
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    time_limit: float | None
+    memory: int
+    checkpoint: Any
+    verbose: bool
+    strict = False
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [str, Kernel],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "approximation": [Interval(Integral, 1, None, closed="left"), Nystrom],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "memory": [Interval(Integral, 1, None, closed="left")],
+        "checkpoint": [str, os.PathLike, None],
+        "verbose": ["boolean"],
+    }
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        check_name(self.kernel)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise InvalidParameter(
+                f"{type(self).__name__}: kernel='precomputed' needs the whole matrix, and this is "
+                "for data without one. Use KernelRidge, SVC or KernelLogisticRegression."
+            )
+
+    # ---- data ----------------------------------------------------------------------------------
+
+    def _check_objects(self, X: Any, reset: bool) -> Any:
+        """Return a batch in the form that the kernel takes; large ones are checked in pieces."""
+        if not self._takes_vectors():
+            return X
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in _FLOATS
+        if plain and (X.size > _LARGE_VALUES or isinstance(X, np.memmap)):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self, X, reset=reset, dtype=list(_FLOATS), order="C", accept_sparse="csr"
+        )
+
+    def _pieces(self, X: Any, y: Any = None, weights: Any = None) -> ArrayChunks:
+        return ArrayChunks(X, y, weights, self._piece_rows(X))
+
+    def _piece_rows(self, X: Any) -> int:
+        """Return how many rows of a batch may be read at once: an eighth of the budget."""
+        width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        return int(max(256, min(CHUNK_ROWS, self.memory // 8 // (48 * max(1, width)))))
+
+    def _source(self, X: Any, y: Any, read: Any) -> Chunks:
+        """Return the training data in pieces; ``read`` checks data that are in memory."""
+        if isinstance(X, Chunks):
+            if y is not None:
+                raise InvalidInput(
+                    f"{type(self).__name__}: a source of chunks brings its own targets; leave y."
+                )
+            first = X.read(0)
+            if first.y is None:
+                raise InvalidInput(
+                    f"{type(self).__name__}: the chunks have no targets. Say which column they are."
+                )
+            self._check_objects(first.X, reset=True)
+            self.n_rows_ = X.rows
+            return X
+        chunks: Chunks = read()
+        self.n_rows_ = chunks.rows
+        return chunks
+
+    # ---- landmarks -----------------------------------------------------------------------------
+
+    def _bind_landmarks(self, chunks: Chunks) -> tuple[Kernel, Points, LandmarkBasis]:
+        """Settle the kernel on a sample, choose landmarks from it, and make their basis."""
+        spec = Nystrom.of(self.approximation, type(self).__name__)
+        assert spec is not None
+        count = min(spec.count, chunks.rows)
+        self._check_memory(count)
+        wanted = max(_SAMPLE_ROWS, _SAMPLE_A_LANDMARK * count)
+        random = np.random.default_rng(spec.seed)
+        sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
+        kernel, points = self._encode(sample)
+        kernel = kernel.resolve(points)
+        check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
+        budget = max(self.memory // 2, 16 * count * count)
+        chosen = choose_landmarks(kernel, points, Nystrom(count, spec.method, spec.seed), budget)
+        basis = LandmarkBasis(
+            Gram(kernel, chosen.points, dtype=np.float64).dense(), bool(self.fit_intercept)
+        )
+        return kernel, chosen.points.take(basis.kept), basis
+
+    def _check_memory(self, count: int) -> None:
+        needed = 8 * 5 * count**2
+        if needed > self.memory:
+            most = math.isqrt(self.memory // 40)
+            raise NotEnoughMemory(
+                f"{type(self).__name__}: the matrices of {count:,} landmarks need "
+                f"{readable(needed)}, and memory= allows {readable(self.memory)}. Raise it, or "
+                f"take {most:,} landmarks at most."
+            )
+
+    def _products(
+        self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
+    ) -> LandmarkProducts:
+        products = StreamedProducts(kernel, landmarks, chunks, basis.constant)
+        if self.checkpoint is None:
+            return products
+        return RecordedProducts(
+            products, self.checkpoint, self._identity(kernel, landmarks, basis, chunks)
+        )
+
+    def _identity(
+        self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
+    ) -> dict[str, Any]:
+        """Return what the passes of this fit depend on, in words and digests."""
+        ends = [chunks.read(0), chunks.read(len(chunks) - 1)]
+        few = [kernel(end.take(slice(0, 64)).X, landmarks) for end in ends]
+        targets = [np.asarray(end.y) for end in ends]
+        weights = [end.weights for end in ends if end.weights is not None]
+        skip = ("checkpoint", "verbose", "time_limit", "max_iter", "kernel", "memory")
+        settings = {
+            name: repr(value) for name, value in self.get_params().items() if name not in skip
+        }
+        return {
+            "machine": type(self).__name__,
+            "kernel": repr(kernel),
+            **{f"{name}": text for name, text in settings.items() if "__" not in name},
+            "rows": chunks.rows,
+            "chunks": _digest([chunks.starts]),
+            "landmarks": _digest([basis.R]),
+            "data": _digest(few),
+            "targets": _digest(targets),
+            "sample_weight": _digest(weights),
+        }
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    def _values(self, X: Any) -> Array:
+        """Return f + b, one column for each function, piece by piece."""
+        check_is_fitted(self)
+        if isinstance(X, Chunks):
+            return np.concatenate(list(self._values_of(X)))
+        return np.concatenate(list(self._values_of(self._pieces(self._check_objects(X, False)))))
+
+    def _values_of(self, chunks: Chunks) -> Iterator[Array]:
+        f = Expansion(self.kernel_, self._landmark_points, self._coefficients)
+        for _, chunk in chunks.ahead(range(len(chunks))):
+            yield f(chunk.X) + self._constants
+
+    def _publish(self, found: landmark_ridge.LandmarkSolution, landmarks: Points) -> None:
+        self._landmark_points = landmarks
+        self._coefficients, self._constants = found.coefficients, found.constants
+        self.certificate_ = found.certificate
+        self.n_iter_ = found.certificate.iterations
+        status = found.certificate.status
+        if status != "optimal":
+            warnings.warn(
+                f"{type(self).__name__}: {ADVICE[status]}.",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+
+
+class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
+    """Kernel ridge regression on landmarks, for more rows than memory holds.
+
+    min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²,  f = Σⱼ aⱼ k(zⱼ, ·) over M landmarks zⱼ
+
+    The data are read in passes: kernel values with the landmarks exist a block at a time, in
+    float32, and are summed in float64. Preconditioned conjugate gradients need a handful of passes,
+    and the last one, in float64, gives the certificate.
+
+    Parameters
+    ----------
+    alpha : float
+        λ > 0.
+    kernel : Kernel or str
+        A kernel or the name of one.
+    gamma, degree, coef0
+        Parameters of kernels given by name, as in :class:`SVR`.
+    approximation : int or Nystrom
+        The number of landmarks, or how to choose them. They are chosen from a sample of the rows.
+    fit_intercept : bool
+        Whether there is a constant b, which has no penalty.
+    tol : float
+        The relative error at which it stops; the gap is about its square.
+    max_iter : int
+        Most steps, which are passes over the data.
+    time_limit : float, optional
+        Seconds after which it stops.
+    memory : int
+        Bytes that the fit may take besides its input.
+    checkpoint : path, optional
+        A file from which a fit that was killed goes on.
+    verbose : bool
+        Whether to show a bar with the error and the time left.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, settled on a sample of the data.
+    dual_coef_ : array of shape (landmarks,) or (landmarks, targets)
+        The coefficients a.
+    intercept_ : float or array of shape (targets,)
+        The constant b.
+    certificate_ : Certificate
+        How far the answer is from the best one among functions of the landmarks.
+    n_iter_, n_rows_, n_features_in_, feature_names_in_
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco, Falkon: an optimal large scale kernel method, NIPS 2017.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        **StreamedMachine._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        approximation: Any = 1000,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        time_limit: float | None = None,
+        memory: int = 1 << 30,
+        checkpoint: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, frame or list; or Chunks
+            Training objects, or a source that brings them in pieces with their targets.
+        y : array of shape (n,) or (n, targets)
+            Left away where ``X`` is a source of chunks.
+        sample_weight : array of shape (n,), optional
+            Weights wᵢ ≥ 0.
+        """
+        self._check_parameters()
+        ends = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+
+        def read() -> Chunks:
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
+                )
+            objects, targets = self._check_objects(X, True), read_targets(y)
+            weights = None if sample_weight is None else read_weights(sample_weight, len(targets))
+            return self._pieces(objects, targets, weights)
+
+        chunks = self._source(X, y, read)
+        shape = np.shape(chunks.read(0).y)
+        targets = 1 if len(shape) == 1 else shape[1]
+        self.kernel_, landmarks, basis = self._bind_landmarks(chunks)
+        products = self._products(self.kernel_, landmarks, basis, chunks)
+        with watching(self, X, y, self.tol, self.verbose) as monitor:
+            found = landmark_ridge.solve(
+                products, basis, targets, self.alpha, self.tol, self.max_iter, ends, monitor
+            )
+        if isinstance(products, RecordedProducts):
+            products.close()
+        self._publish(found, landmarks)
+        one = len(shape) == 1
+        self.dual_coef_ = found.coefficients[:, 0].copy() if one else found.coefficients
+        self.intercept_ = float(found.constants[0]) if one else found.constants
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x) + b for each object: shape (m,) or (m, targets)."""
+        values = self._values(X)
+        return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+
+_FLOATS = (np.float64, np.float32)
+
+
+def _digest(arrays: list[Any]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        values = np.ascontiguousarray(array)
+        digest.update(repr((values.shape, values.dtype.str)).encode())
+        digest.update(values.astype("U").tobytes() if values.dtype == object else values.tobytes())
+    return digest.hexdigest()[:32]

@@ -1,0 +1,206 @@
+"""Machines for data larger than memory: exact where they can be, and killed many times."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer
+from mercer import RBF, KernelRidge, Spectrum, StreamedRidge, load, save
+from mercer.exceptions import InvalidCheckpoint, InvalidInput, InvalidParameter, NotEnoughMemory
+from mercer.gram.chunks import ArrayChunks
+from tests.estimators.test_checks import EQUIVALENCES
+
+
+def _expected_failures(estimator):
+    reason = "gamma='scale' and the landmarks look at the rows without their weights"
+    return dict.fromkeys(EQUIVALENCES, reason)
+
+
+@parametrize_with_checks([StreamedRidge()], expected_failed_checks=_expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((600, 3))
+    return X, np.sin(X[:, 0]) + 0.1 * random.standard_normal(600)
+
+
+def test_all_rows_as_landmarks_are_kernel_ridge(curve):
+    X, y = curve
+    settings = {"alpha": 0.1, "kernel": RBF(gamma=0.3), "fit_intercept": True}
+    ours = StreamedRidge(**settings, approximation=600, tol=1e-9).fit(X, y)
+    whole = KernelRidge(**settings).fit(X, y)
+    assert np.abs(ours.predict(X) - whole.predict(X)).max() < 1e-7
+    assert ours.intercept_ == pytest.approx(whole.intercept_, abs=1e-7)
+    assert ours.certificate_.primal == pytest.approx(whole.certificate_.primal, rel=1e-9)
+
+
+def test_memory_maps_chunks_and_arrays_give_one_model(curve, tmp_path):
+    X, y = curve
+    X.astype(np.float64).tofile(tmp_path / "X")
+    mapped = np.memmap(tmp_path / "X", dtype=np.float64, mode="r", shape=X.shape)
+    machine = StreamedRidge(0.1, approximation=50, memory=1_000_000)
+    models = [
+        clone(machine).fit(X, y),
+        clone(machine).fit(mapped, y),
+        clone(machine).fit(ArrayChunks(mapped, y)),
+    ]
+    for model in models[1:]:
+        assert np.array_equal(model.predict(X), models[0].predict(X))
+        assert np.allclose(
+            model.predict(ArrayChunks(mapped, size=70)), model.predict(X), atol=1e-12
+        )
+
+
+def test_targets_side_by_side_and_alone(curve):
+    X, y = curve
+    Y = np.column_stack([y, y**2])
+    machine = StreamedRidge(0.1, approximation=60, tol=1e-9)
+    both = clone(machine).fit(X, Y).predict(X)
+    for j in range(2):
+        assert np.allclose(both[:, j], clone(machine).fit(X, Y[:, j]).predict(X), atol=1e-8)
+
+
+def test_strings():
+    words = ["banana", "ananas", "bandana", "anna", "nab", "can", "cannon", "bat"] * 4
+    lengths = np.array([len(word) for word in words], dtype=float)
+    model = StreamedRidge(1e-3, kernel=Spectrum(2), approximation=8).fit(words, lengths)
+    assert np.abs(model.predict(words) - lengths).max() < 0.1
+
+
+def test_model_files(curve, tmp_path):
+    X, y = curve
+    model = StreamedRidge(0.1, approximation=40).fit(X, y)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert repr(again) == repr(model)
+
+
+def test_what_cannot_be(curve):
+    X, y = curve
+    with pytest.raises(InvalidParameter, match="precomputed"):
+        StreamedRidge(kernel="precomputed").fit(X, y)
+    with pytest.raises(NotEnoughMemory, match="158 landmarks at most"):
+        StreamedRidge(approximation=600, memory=1_000_000).fit(X, y)
+    with pytest.raises(InvalidInput, match="own targets"):
+        StreamedRidge().fit(ArrayChunks(X, y), y)
+    with pytest.raises(InvalidInput, match="no targets"):
+        StreamedRidge().fit(ArrayChunks(X))
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        StreamedRidge(1e-6, approximation=100, tol=1e-9, max_iter=1).fit(X, y)
+
+
+# ---- checkpoints ---------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_tells_a_second_fit_everything(curve, tmp_path):
+    X, y = curve
+    machine = StreamedRidge(0.1, approximation=50, checkpoint=tmp_path / "c", memory=200_000)
+    first = clone(machine).fit(X, y)
+    second = clone(machine).fit(X, y)
+    assert second.certificate_.kernel_evaluations == 0
+    assert np.array_equal(second.predict(X), first.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"alpha": 1.0}, "alpha"),
+        ({"kernel": RBF(gamma=2.0)}, "kernel, landmarks, data"),
+        ({"approximation": 49}, "approximation"),
+    ],
+)
+def test_a_checkpoint_of_another_problem_is_refused(curve, tmp_path, change, names):
+    X, y = curve
+    machine = StreamedRidge(0.1, kernel=RBF(1.0), approximation=50, checkpoint=tmp_path / "c")
+    clone(machine).fit(X, y)
+    with pytest.raises(InvalidCheckpoint, match=f"differs in {names}"):
+        clone(machine).set_params(**change).fit(X, y)
+    with pytest.raises(InvalidCheckpoint, match="differs in targets"):
+        clone(machine).fit(X, y + 1)
+
+
+def test_a_damaged_checkpoint_is_refused(curve, tmp_path):
+    X, y = curve
+    machine = StreamedRidge(0.1, approximation=20, checkpoint=tmp_path / "c")
+    clone(machine).fit(X, y)
+    content = bytearray((tmp_path / "c").read_bytes())
+    content[-5] ^= 1
+    (tmp_path / "c").write_bytes(content)
+    with pytest.raises(InvalidCheckpoint, match="checksum"):
+        clone(machine).fit(X, y)
+    save(RBF(1.0), tmp_path / "c")
+    with pytest.raises(InvalidCheckpoint, match="no checkpoint"):
+        clone(machine).fit(X, y)
+
+
+KILLED = """
+import os, signal, sys, time
+import numpy as np
+import mercer
+from mercer.gram import recorded
+
+recorded.SECONDS = 0.0
+random = np.random.default_rng(0)
+X = random.standard_normal((6000, 3))
+y = np.sin(X[:, 0]) + 0.1 * random.standard_normal(6000)
+labels = (y > 0.2).astype(int)
+kind, folder = sys.argv[1], sys.argv[2]
+
+def machine(checkpoint):
+    made = getattr(mercer, kind)(approximation=40, memory=400_000, tol=1e-8, checkpoint=checkpoint)
+    return made.fit(X, y if kind == "StreamedRidge" else labels)
+
+def child(checkpoint, out):
+    pid = os.fork()
+    if pid == 0:
+        mercer.save(machine(checkpoint), out)
+        os._exit(0)
+    return pid
+
+began = time.perf_counter()
+os.waitpid(child(None, folder + "/whole"), 0)
+whole = time.perf_counter() - began
+killed = 0
+for number in range(20):
+    pid = child(folder + "/checkpoint", folder + "/broken")
+    time.sleep(0.02 + random.random() * min(0.3, 0.7 * whole))
+    os.kill(pid, signal.SIGKILL)
+    killed += os.waitpid(pid, 0)[1] == signal.SIGKILL
+os.waitpid(child(folder + "/checkpoint", folder + "/resumed"), 0)
+print(killed, os.path.exists(folder + "/checkpoint"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("kind", ["StreamedRidge"])
+def test_killed_twenty_times_it_ends_with_the_same_model(kind, tmp_path):
+    path = os.pathsep.join(
+        [str(Path(mercer.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, kind, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    killed, there = done.stdout.split()
+    assert int(killed) >= 1
+    assert there == "True"
+    whole, resumed = load(tmp_path / "whole"), load(tmp_path / "resumed")
+    assert np.array_equal(whole._coefficients, resumed._coefficients)
+    assert np.array_equal(whole._constants, resumed._constants)
+    assert not list(tmp_path.glob("*.tmp"))

@@ -1,0 +1,119 @@
+"""Passes over the data against the whole matrix, whatever the pieces and the threads."""
+
+import numpy as np
+import pytest
+
+from mercer import RBF, Linear, Spectrum
+from mercer.exceptions import InvalidInput
+from mercer.gram.chunks import ArrayChunks
+from mercer.gram.products import Reaction, StreamedProducts
+
+
+class Plain:
+    def __call__(self, U, chunk):
+        return Reaction(np.sin(U) * chunk.y[:, None], np.array([U.sum(), (U**2).sum()]))
+
+
+class Weights:
+    def __call__(self, U, chunk):
+        return np.column_stack([chunk.weights, 1 / (1 + U[:, 0] ** 2)])
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(1)
+    X = random.standard_normal((700, 4)) + 100
+    return X, random.standard_normal(700), random.random(700)
+
+
+def _products(data, kernel, size=64, constant=True, threads=None):
+    X, y, weights = data
+    chunks = ArrayChunks(X, y, weights, size)
+    return StreamedProducts(kernel, kernel.encode(X[:40]), chunks, constant, threads)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.2), Linear() ** 2 * 1e-8], ids=str)
+def test_sweeps_are_products_with_the_whole_matrix(data, kernel, constant):
+    X, y, _ = data
+    Phi = kernel(X, X[:40])
+    if constant:
+        Phi = np.column_stack([Phi, np.ones(len(X))])
+    V = np.random.default_rng(0).standard_normal((Phi.shape[1], 3))
+    U = Phi @ V
+    for precise, digits in ((True, 1e-11), (False, 1e-4)):
+        swept = _products(data, kernel, constant=constant).sweep(V, Plain(), precise)
+        expected = Phi.T @ (np.sin(U) * y[:, None])
+        assert np.abs(swept.sums - expected).max() < digits * np.abs(expected).max()
+        totals = [U.sum(), (U**2).sum()]
+        assert np.allclose(swept.totals, totals, rtol=10 * digits)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("constant", [False, True])
+def test_squares_of_all_rows(data, constant, precise):
+    X, _, weights = data
+    kernel = RBF(gamma=0.2)
+    Phi = kernel(X, X[:40])
+    R = np.linalg.cholesky(Phi[:40] + 1e-3 * np.eye(40)).T
+    V = np.zeros((40 + constant, 1))
+    V[3] = 2.0
+    D = np.column_stack([weights, 1 / (1 + (Phi @ V[:40])[:, 0] ** 2)])
+    Psi = np.linalg.solve(R.T, Phi.T).T
+    if constant:
+        Psi = np.column_stack([Psi, np.ones(len(X))])
+    squares = _products(data, kernel, constant=constant).square(V, Weights(), R, 1.0, precise)
+    for j in range(2):
+        expected = Psi.T @ (D[:, [j]] * Psi)
+        assert np.abs(squares[j] - expected).max() < (1e-10 if precise else 1e-4) * expected.max()
+
+
+def test_a_share_of_the_rows_estimates_the_square(data):
+    kernel, X = RBF(gamma=0.05), data[0]
+    products = _products(data, kernel)
+    whole, part = (
+        products.square(np.zeros((41, 1)), Weights(), np.eye(40), s)[1] for s in (1, 0.5)
+    )
+    assert 0.001 < np.linalg.norm(part - whole) / np.linalg.norm(whole) < 0.2
+    tiny = products.square(np.zeros((41, 1)), Weights(), np.eye(40), 1e-9)[1]
+    assert np.array_equal(tiny, whole)
+    assert len(X) == 700
+
+
+def test_threads_change_nothing_and_pieces_next_to_nothing(data):
+    V = np.random.default_rng(0).standard_normal((41, 2))
+    kernel = RBF(gamma=0.2)
+    sums = [_products(data, kernel, 256, threads=t).sweep(V, Plain()).sums for t in (1, 2, 5)]
+    assert np.array_equal(sums[0], sums[1])
+    assert np.array_equal(sums[0], sums[2])
+    for size in (1, 97, 10_000):
+        other = _products(data, kernel, size).sweep(V, Plain()).sums
+        assert np.abs(other - sums[0]).max() < 1e-5 * np.abs(sums[0]).max()
+
+
+def test_any_objects():
+    words = ["banana", "ananas", "bandana", "anna", "nab", "can"] * 5
+    kernel = Spectrum(2)
+    chunks = ArrayChunks(words, np.ones(30), None, 7)
+    swept = StreamedProducts(kernel, kernel.encode(words[:3]), chunks).sweep(
+        np.ones((3, 1)), Plain(), True
+    )
+    K = kernel(words, words[:3])
+    assert np.allclose(swept.sums, K.T @ np.sin(K @ np.ones((3, 1))))
+
+
+def test_chunks_say_what_does_not_fit():
+    with pytest.raises(InvalidInput, match="y has 2"):
+        ArrayChunks(np.zeros((3, 1)), np.zeros(2))
+    with pytest.raises(InvalidInput, match="no rows"):
+        ArrayChunks(np.zeros((0, 1)))
+
+
+def test_samples_are_rows_in_their_order(data):
+    X, y, weights = data
+    sample = ArrayChunks(X, y, weights, 100).sample(150, np.random.default_rng(0))
+    rows = np.concatenate([chunk.X for chunk in sample])
+    at = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
+    assert len(set(at)) == 150
+    assert at == sorted(at)
+    assert np.array_equal(np.concatenate([chunk.y for chunk in sample]), y[at])
