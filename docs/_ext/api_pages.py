@@ -16,7 +16,6 @@ _TITLES = {
     "solvers": "Solvers",
     "estimators": "Estimators",
     "tuning": "Tuning",
-    "distributed": "Distributed computing",
     "io": "Files",
     "report": "Reports",
     "study": "Studies",
@@ -27,7 +26,7 @@ _TITLES = {
     "testing": "Tools for your own tests",
 }
 # Modules with names of their own, and what they are about.
-_MODULES = {"norms": "Norms", "optimize": "Optimisation"}
+_MODULES = {"distributed": "Several machines", "norms": "Norms", "optimize": "Optimisation"}
 
 
 def setup(app):

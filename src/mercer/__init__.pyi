@@ -44,6 +44,7 @@ from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
     CannotSave as CannotSave,
+    ClusterFailure as ClusterFailure,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
     InvalidCheckpoint as InvalidCheckpoint,
     InvalidExpression as InvalidExpression,

@@ -28,10 +28,11 @@ from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunks, join_rows
 from mercer.gram.expansion import Expansion
 from mercer.gram.landmarks import Nystrom, choose_landmarks
 from mercer.gram.operator import Gram
-from mercer.gram.products import LandmarkProducts, StreamedProducts
+from mercer.gram.products import LandmarkProducts
 from mercer.gram.recorded import RecordedProducts
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import is_frame
 from mercer.kernels.points import Points
 from mercer.solvers import landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis
@@ -62,6 +63,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
     checkpoint: Any
     verbose: bool
     strict = False
+    _takes_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [str, Kernel],
@@ -116,7 +118,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
                 raise InvalidInput(
                     f"{type(self).__name__}: a source of chunks brings its own targets; leave y."
                 )
-            first = X.read(0)
+            first = X.first()
             if first.y is None:
                 raise InvalidInput(
                     f"{type(self).__name__}: the chunks have no targets. Say which column they are."
@@ -139,6 +141,8 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         wanted = max(_SAMPLE_ROWS, _SAMPLE_A_LANDMARK * count)
         random = np.random.default_rng(spec.seed)
         sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
+        if is_frame(sample):
+            sample = self._check_objects(sample, reset=False)
         kernel, points = self._encode(sample)
         kernel = kernel.resolve(points)
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
@@ -162,7 +166,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
     def _products(
         self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
     ) -> LandmarkProducts:
-        products = StreamedProducts(kernel, landmarks, chunks, basis.constant)
+        products = chunks.products(kernel, landmarks, basis.constant)
         if self.checkpoint is None:
             return products
         return RecordedProducts(
@@ -173,8 +177,8 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
     ) -> dict[str, Any]:
         """Return what the passes of this fit depend on, in words and digests."""
-        ends = [chunks.read(0), chunks.read(len(chunks) - 1)]
-        few = [kernel(end.take(slice(0, 64)).X, landmarks) for end in ends]
+        ends = [chunks.first(), *chunks.at(np.array([chunks.rows - 1]))]
+        few = [kernel(end.X, landmarks) for end in ends]
         targets = [np.asarray(end.y) for end in ends]
         weights = [end.weights for end in ends if end.weights is not None]
         skip = ("checkpoint", "verbose", "time_limit", "max_iter", "kernel", "memory")
@@ -334,7 +338,7 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
             return self._pieces(objects, targets, weights)
 
         chunks = self._source(X, y, read)
-        shape = np.shape(chunks.read(0).y)
+        shape = np.shape(chunks.first().y)
         targets = 1 if len(shape) == 1 else shape[1]
         self.kernel_, landmarks, basis = self._bind_landmarks(chunks)
         products = self._products(self.kernel_, landmarks, basis, chunks)

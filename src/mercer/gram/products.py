@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -69,6 +69,17 @@ class Swept:
         return Swept(self.sums + other.sums, self.totals + other.totals)
 
 
+@dataclass(frozen=True, eq=False)
+class Squared:
+    """ΨᵀDΨ over some rows, and how many they are."""
+
+    sums: Array
+    rows: int
+
+    def __add__(self, other: Squared) -> Squared:
+        return Squared(self.sums + other.sums, self.rows + other.rows)
+
+
 Progress = Callable[[int, Swept], None]
 """Told after each piece how many are done, and the sums until there."""
 
@@ -104,7 +115,25 @@ class LandmarkProducts:
         raise NotImplementedError
 
 
-class StreamedProducts(LandmarkProducts):
+class PiecewiseProducts(LandmarkProducts):
+    """Products of rows that come in pieces: a sweep can go on where another one was stopped."""
+
+    chunks: Chunks
+
+    def sweep(
+        self,
+        V: Array,
+        rule: Rule,
+        precise: bool = False,
+        done: int = 0,
+        start: Swept | None = None,
+        progress: Progress | None = None,
+    ) -> Swept:
+        """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
+        raise NotImplementedError
+
+
+class StreamedProducts(PiecewiseProducts):
     """Products on this machine, one piece of the data after the other.
 
     Parameters
@@ -143,7 +172,6 @@ class StreamedProducts(LandmarkProducts):
         start: Swept | None = None,
         progress: Progress | None = None,
     ) -> Swept:
-        """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
         total = start
         with _parallel.one_blas_thread():
             for number, chunk in self.chunks.ahead(range(done, len(self.chunks))):
@@ -187,27 +215,42 @@ class StreamedProducts(LandmarkProducts):
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
     ) -> Array:
-        height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
-        chosen = 0
-        squares: Any = None
+        sums, chosen = None, 0
         for number, chunk in self.chunks.ahead(range(len(self.chunks))):
-            if share < 1:
-                # Numbers that depend on the place of a row alone: the same rows every time.
-                draw = np.random.default_rng([number, 20170529]).random(len(chunk))
-                some = np.flatnonzero(draw < share)
-                if not some.size:
-                    continue
-                chunk = chunk.take(some)
-            chosen += len(chunk)
-            for tile in _cut(0, len(chunk), height):
-                part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
-                if squares is None:
-                    squares = np.zeros(part.shape)
-                squares += part
-        if squares is None:
-            return self.square(V, weighting, R, 1.0, precise)
-        squares *= self.rows / chosen
-        return np.asarray(squares)
+            first = int(self.chunks.starts[number])
+            part = self.square_share(chunk, first, V, weighting, R, share, precise, sums)
+            sums, chosen = part.sums, chosen + part.rows
+        assert sums is not None
+        sums *= self.rows / chosen
+        return sums
+
+    def square_share(
+        self,
+        chunk: Chunk,
+        first: int,
+        V: Array,
+        weighting: Weighting,
+        R: Array,
+        share: float,
+        precise: bool,
+        sums: Array | None = None,
+    ) -> Squared:
+        """Return ΨᵀDΨ over a share of the rows of a piece that begins with row ``first``.
+
+        It is added to ``sums`` where these are given.
+        """
+        if share < 1:
+            some = np.flatnonzero(_draws(first, len(chunk)) < share)
+            chunk = chunk.take(some if some.size else slice(0, 1))
+        height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
+        for tile in _cut(0, len(chunk), height):
+            part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
+            if sums is None:
+                sums = part.astype(np.float64)
+            else:
+                sums += part
+        assert sums is not None
+        return Squared(sums, len(chunk))
 
     def square_chunk(
         self, chunk: Chunk, V: Array, weighting: Weighting, R: Array, precise: bool
@@ -247,6 +290,13 @@ class StreamedProducts(LandmarkProducts):
     def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
         rows = tile.stop - tile.start
         return evaluator.values(tile, slice(0, len(self.landmarks)), buffer[:rows])
+
+
+def _draws(first: int, count: int) -> Array:
+    """Return random numbers that depend on the place of a row alone, however rows are cut."""
+    random = np.random.Philox(key=20170529)
+    random.advance(first // 4)  # four numbers at each step of its counter
+    return np.random.Generator(random).random(first % 4 + count)[first % 4 :]
 
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:

@@ -1,0 +1,129 @@
+import threading
+import time
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import InvalidParameter, KernelRidge, StreamedRidge, distributed, load, save
+from mercer.distributed.cluster import Cluster
+from mercer.distributed.rows import DistributedChunks
+from mercer.gram.chunks import ArrayChunks
+from mercer.gram.products import StreamedProducts
+from mercer.kernels.radial import RBF
+from mercer.problems.landmark_ridge import RidgeErrors, RidgeWeights
+from tests.distributed.clusters import kill_one
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(6000, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * random.normal(size=6000)
+    return X, y, random.uniform(0.5, 2, size=6000)
+
+
+def machine(**more):
+    return StreamedRidge(**{"alpha": 0.1, "gamma": 0.5, "approximation": 80, "tol": 1e-9} | more)
+
+
+def spread(X, *others, chunks=1000):
+    return [da.from_array(X, chunks=(chunks, 2)), *(da.from_array(o, chunks=800) for o in others)]
+
+
+def agree(here, there, X, rel=1e-7):
+    assert there.certificate_.status == here.certificate_.status == "optimal"
+    assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-9)
+    expected = here.predict(X)
+    np.testing.assert_allclose(there.predict(X), expected, atol=rel * np.abs(expected).max())
+
+
+def test_products_do_not_depend_on_where_the_rows_are(client, data):
+    X, y, w = data
+    kernel = RBF(gamma=0.5)
+    landmarks = kernel.encode(X[::100])
+    here = StreamedProducts(kernel, landmarks, ArrayChunks(X, y, w, 700), constant=True)
+    chunks = DistributedChunks(Cluster(client), *spread(X, y, w))
+    there = chunks.products(kernel, landmarks, constant=True)
+    random = np.random.default_rng(1)
+    V = random.normal(size=(61, 2))[:, :1]
+    a, b = (p.sweep(V, RidgeErrors(), precise=True) for p in (here, there))
+    np.testing.assert_allclose(a.sums, b.sums, rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(a.totals, b.totals, rtol=1e-10)
+    R = np.triu(random.normal(size=(60, 60))) + 5 * np.eye(60)
+    for share in (0.2, 1.0):
+        a, b = (p.square(V, RidgeWeights(), R, share, precise=True) for p in (here, there))
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    assert here.evaluations == there.evaluations
+
+
+def test_the_same_model_as_on_one_machine(client, data, tmp_path):
+    X, y, w = data
+    here = machine().fit(X, y, w)
+    there = distributed.fit(machine(), *spread(X, y), sample_weight=spread(X, w)[1], client=client)
+    assert type(there) is StreamedRidge
+    assert there.n_rows_ == 6000
+    agree(here, there, X)
+    np.testing.assert_allclose(there.dual_coef_, here.dual_coef_, rtol=1e-4, atol=1e-4)
+    lazy = distributed.predict(there, spread(X)[0])
+    assert lazy.chunks == ((1000,) * 6,)
+    np.testing.assert_allclose(
+        client.compute(lazy).result(timeout=60), there.predict(X), rtol=1e-12
+    )
+    save(there, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), there.predict(X))
+
+
+def test_frames_and_several_targets(client, data):
+    X, y, _ = data
+    table = pd.DataFrame(X, columns=list("abc")).assign(y=y, z=y**2)
+    frame = dd.from_pandas(table, npartitions=4)
+    model = distributed.fit(machine(), frame[list("abc")], frame[["y", "z"]], client=client)
+    here = machine().fit(table[list("abc")], table[["y", "z"]].to_numpy())
+    assert list(model.feature_names_in_) == list("abc")
+    assert model.dual_coef_.shape[1] == 2
+    agree(here, model, table[list("abc")])
+    lazy = distributed.predict(model, frame[list("abc")])
+    assert lazy.ndim == 2
+    np.testing.assert_allclose(
+        client.compute(lazy).result(timeout=60), model.predict(table[list("abc")]), rtol=1e-12
+    )
+
+
+def test_a_killed_worker_costs_time_only(client, data):
+    X, y, _ = data
+    here = machine().fit(X, y)
+    parts = [dask.delayed(slowly)(X[s : s + 500]) for s in range(0, 6000, 500)]
+    rows = da.concatenate([da.from_delayed(p, (500, 3), float) for p in parts])
+    killed = []
+
+    def kill():
+        while not killed:
+            time.sleep(0.05)
+            if any(client.processing().values()):
+                killed.append(kill_one(client))
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    there = distributed.fit(machine(), rows, da.from_array(y, chunks=500), client=client)
+    killer.join(60)
+    assert killed[0] not in client.nthreads()
+    agree(here, there, X)
+
+
+def slowly(rows):
+    time.sleep(0.1)
+    return rows
+
+
+def test_what_is_refused(client, data):
+    X, y, _ = data
+    with pytest.raises(InvalidParameter, match="KernelRidge needs all rows on one machine"):
+        distributed.fit(KernelRidge(), *spread(X, y), client=client)
+    with pytest.raises(InvalidParameter, match="requires y"):
+        distributed.fit(machine(), *spread(X), client=client)
+    with pytest.raises(InvalidParameter, match="no method 'transform'"):
+        distributed.predict(machine(), *spread(X), method="transform")
