@@ -65,10 +65,12 @@ from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovMod
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
+from mercer.gram.chunks import ArrayChunks as ArrayChunks, Chunk as Chunk, Chunks as Chunks
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.landmarks import Nystrom as Nystrom
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
+from mercer.io.chunks import open_chunks as open_chunks
 from mercer.io.models import load as load, load_record as load_record, save as save
 from mercer.io.read_graphs import GraphSet as GraphSet, read_graphs as read_graphs
 from mercer.io.read_series import read_series as read_series

@@ -72,7 +72,7 @@ class Residual:
         owner = np.minimum(np.searchsorted(ends, targets, side="right"), len(ends) - 1)
         asked = np.unique(owner)
         within = [targets[owner == i] - (ends[i] - self._totals[i]) for i in asked]
-        tasks = self.cluster.map(_propose, [self._pieces[i] for i in asked], asked, within)
+        tasks = self.cluster.map(_propose, [self._pieces[i] for i in asked], list(asked), within)
         parts: list[Drawn] = self.cluster.fetch(tasks)
         everything = Drawn(
             np.concatenate([part.piece for part in parts]),

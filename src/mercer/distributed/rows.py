@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
 from secrets import randbits
 from typing import Any
@@ -54,9 +55,8 @@ class DistributedChunks(Chunks):
             raise InvalidInput("X has no rows; at least one object is needed.")
         self.pieces = [piece for piece, rows in zip(pieces, lengths, strict=True) if rows]
         self.starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.intp)
-        for side, name in ((y, "y"), (weights, "weights")):
-            if side is not None and not is_dask_collection(side):
-                self._attach(side, name)
+        cut = [self._cut(side, name) for side, name in ((y, "y"), (weights, "weights"))]
+        self.pieces = cluster.map(_placed, self.pieces, list(self.starts[:-1]), *cut)
 
     def read(self, number: int) -> Chunk:
         chunk: Chunk = self.cluster.fetch(self.pieces[number])
@@ -80,13 +80,19 @@ class DistributedChunks(Chunks):
     def products(self, kernel: Kernel, landmarks: Points, constant: bool) -> DistributedProducts:
         return DistributedProducts(kernel, landmarks, self, constant)
 
-    def _attach(self, side: Any, name: str) -> None:
-        """Give each piece its part of an array that is here."""
+    def mapped(self, function: Callable[[Chunk], Chunk]) -> DistributedChunks:
+        other = copy(self)
+        other.pieces = self.cluster.map(function, self.pieces)
+        return other
+
+    def _cut(self, side: Any, name: str) -> list[Array | None]:
+        """Return the parts of an array that is here and goes with the rows; else nothing."""
+        if side is None or is_dask_collection(side):
+            return [None] * len(self)
         values = np.asarray(side)
         if values.ndim == 0 or len(values) != self.rows:
             raise InvalidInput(f"X has {self.rows:,} rows and {name} has shape {values.shape}.")
-        cut = [values[a:b] for a, b in pairwise(self.starts)]
-        self.pieces = self.cluster.map(_with_side, self.pieces, [name] * len(cut), cut)
+        return [values[a:b] for a, b in pairwise(self.starts)]
 
 
 class DistributedPoints:
@@ -190,9 +196,14 @@ def _plain(side: Any) -> Array | None:
     return values[:, 0] if one_column else values
 
 
-def _with_side(chunk: Chunk, name: str, values: Array) -> Chunk:
-    y = values if name == "y" else chunk.y
-    return Chunk(chunk.X, y, values if name == "weights" else chunk.weights)
+def _placed(chunk: Chunk, first: int, y: Array | None, weights: Array | None) -> Chunk:
+    """Return a piece that knows its first row, with what was here and belongs to its rows."""
+    return Chunk(
+        chunk.X,
+        chunk.y if y is None else y,
+        chunk.weights if weights is None else weights,
+        int(first),
+    )
 
 
 def _take(piece: Any, rows: IntArray) -> Any:
@@ -200,5 +211,5 @@ def _take(piece: Any, rows: IntArray) -> Any:
 
 
 def _encode(chunk: Chunk, kernel: Kernel, first: int) -> Points:
-    points = kernel.encode(chunk.X)
+    points = chunk.encode(kernel)
     return Points(points.leaves, first + np.arange(len(points), dtype=np.int64), points.dtype)

@@ -104,7 +104,7 @@ class DistributedEvaluation(Evaluation):
         for cell in cells:
             made = self._made(cell)
             before, machine, weight = (None, None, "") if made is None else taken_apart(made)
-            if not getattr(machine, "_shares_matrix", False):
+            if machine is None or not getattr(machine, "_shares_matrix", False):
                 groups[cell].append(cell)
                 continue
             key = self._before_key(cell, weight) if before is not None else ""

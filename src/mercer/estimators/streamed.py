@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from mercer.estimators.machine import KernelMachine
 from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.ridge_shared import read_targets, read_weights
 from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
-from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunks, join_rows
+from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks, join_rows
 from mercer.gram.expansion import Expansion
 from mercer.gram.landmarks import Nystrom, choose_landmarks
 from mercer.gram.operator import Gram
@@ -34,6 +35,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import is_frame
 from mercer.kernels.points import Points
+from mercer.kernels.radial import RBF
 from mercer.solvers import landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis
 
@@ -46,6 +48,16 @@ ADVICE = {
 _LARGE_VALUES = 1 << 23
 _SAMPLE_ROWS = 20_000
 _SAMPLE_A_LANDMARK = 10
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Encode the objects of a piece, to see whether they can be."""
+
+    kernel: Kernel
+
+    def __call__(self, chunk: Chunk) -> None:
+        chunk.encode(self.kernel)
 
 
 class StreamedMachine(CallbackSupportMixin, KernelMachine):
@@ -141,9 +153,14 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         wanted = max(_SAMPLE_ROWS, _SAMPLE_A_LANDMARK * count)
         random = np.random.default_rng(spec.seed)
         sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
-        if is_frame(sample):
-            sample = self._check_objects(sample, reset=False)
-        kernel, points = self._encode(sample)
+        try:
+            if is_frame(sample):
+                sample = self._check_objects(sample, reset=False)
+            kernel, points = self._encode(sample)
+        except InvalidInput:
+            # Which row it is of all the data, and not of the sample, the pieces know.
+            chunks.each(Looking(self.kernel if isinstance(self.kernel, Kernel) else RBF()))
+            raise
         kernel = kernel.resolve(points)
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
         budget = max(self.memory // 2, 16 * count * count)

@@ -11,7 +11,9 @@ import numpy as np
 
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
+from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, row_count
+from mercer.kernels.points import Points
 
 if TYPE_CHECKING:
     from mercer.gram.products import PiecewiseProducts
@@ -24,14 +26,30 @@ _FEW = 64
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some rows: objects, targets (None where there are none) and weights (None for ones)."""
+    """Some rows: objects, targets (None where there are none) and weights (None for ones).
+
+    ``first`` is the number of the first row in all the data, for messages.
+    """
 
     X: Any
     y: Any = None
     weights: Array | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return row_count(self.X)
+
+    def encode(self, kernel: Kernel) -> Points:
+        """Return the objects as points; errors say where in all the data they are."""
+        try:
+            return kernel.encode(self.X)
+        except InvalidInput as error:
+            if not self.first:
+                raise
+            kind = type(error)
+            raise kind(
+                f"In the rows from number {self.first:,} on, counted anew: {error}"
+            ) from None
 
     def take(self, index: Any) -> Chunk:
         """Return some of the rows."""
@@ -81,6 +99,10 @@ class Chunks:
         """Return what a function says of each piece: something small, since pieces may be far."""
         return [function(chunk) for _, chunk in self.ahead(range(len(self)))]
 
+    def mapped(self, function: Callable[[Chunk], Chunk]) -> Chunks:
+        """Return the pieces as a function changes them, with as many rows each."""
+        return _Mapped(self, function)
+
     def sample(self, count: int, random: np.random.Generator) -> list[Chunk]:
         """Return rows drawn without replacement, in their order; all where they are few."""
         if count >= self.rows:
@@ -106,6 +128,17 @@ class Chunks:
         from mercer.gram.products import StreamedProducts
 
         return StreamedProducts(kernel, landmarks, self, constant)
+
+
+class _Mapped(Chunks):
+    """Pieces that are changed when they are read."""
+
+    def __init__(self, chunks: Chunks, function: Callable[[Chunk], Chunk]) -> None:
+        self._chunks, self._function = chunks, function
+        self.starts = chunks.starts
+
+    def read(self, number: int) -> Chunk:
+        return self._function(self._chunks.read(number))
 
 
 class ArrayChunks(Chunks):
@@ -140,7 +173,7 @@ class ArrayChunks(Chunks):
             X = np.array(X)  # read now, by the thread that reads
         y = None if self.y is None else np.asarray(self.y[part])
         weights = None if self.weights is None else np.asarray(self.weights[part])
-        return Chunk(X, y, weights)
+        return Chunk(X, y, weights, part.start)
 
 
 def even_starts(rows: int, size: int) -> IntArray:

@@ -280,7 +280,7 @@ class StreamedProducts(PiecewiseProducts):
         return squares
 
     def _evaluator(self, chunk: Chunk, precise: bool) -> Evaluator:
-        points = self.kernel.encode(chunk.X)
+        points = chunk.encode(self.kernel)
         dtype = np.float64 if precise else np.float32
         pairs = Pairs(points, self.landmarks, dtype=dtype, hasty=not precise)
         evaluator = Evaluator(self.kernel, pairs, threads=self.threads)

@@ -179,7 +179,7 @@ def _read_libsvm(
     try:
         X, y = load_svmlight_file(BytesIO(text.encode()), zero_based=first)
     except (ValueError, OverflowError, MemoryError) as error:
-        raise _bad_libsvm(text, source.name) or InvalidInput(
+        raise bad_libsvm(text, source.name) or InvalidInput(
             f"{source.name} is not a LIBSVM file: {error}."
         ) from None
     if width is not None:
@@ -206,8 +206,9 @@ def _of_width(X: Any, width: int) -> Any:
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
-def _bad_libsvm(text: str, name: str) -> InvalidInput | None:
-    for i, line in enumerate(text.split("\n"), 1):
+def bad_libsvm(text: str, name: str, before: int = 0) -> InvalidInput | None:
+    """Return what is wrong with the first bad line; ``before`` lines stand above the text."""
+    for i, line in enumerate(text.split("\n"), before + 1):
         plain = line.partition("#")[0].split()
         if not plain:
             continue

@@ -115,7 +115,7 @@ def take_square(
     share = worthwhile_share(products.rows, products.columns, tol)
     precise = basis.needs_double(products.rows, alpha)
     zero = np.zeros((products.columns, 1))
-    return products.square(zero, RidgeWeights(), basis.R, share, precise)[0]
+    return np.asarray(products.square(zero, RidgeWeights(), basis.R, share, precise)[0])
 
 
 def _descend(
