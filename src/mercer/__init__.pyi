@@ -34,12 +34,14 @@ from mercer.estimators.mlp import (
     MLPRegressor as MLPRegressor,
 )
 from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.nystrom_map import NystromMap as NystromMap
 from mercer.estimators.pca import PCA as PCA, Whitening as Whitening
 from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.ridge import Ridge as Ridge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.streamed import StreamedRidge as StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier as StreamedClassifier
 from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
 from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
@@ -68,6 +70,7 @@ from mercer.gram.centring import CentredGram as CentredGram, Centring as Centrin
 from mercer.gram.chunks import ArrayChunks as ArrayChunks, Chunk as Chunk, Chunks as Chunks
 from mercer.gram.expansion import Expansion as Expansion
 from mercer.gram.landmarks import Nystrom as Nystrom
+from mercer.gram.nystrom_kernel import NystromKernel as NystromKernel
 from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
 from mercer.gram.repair import Repair as Repair, repair as repair
 from mercer.io.chunks import open_chunks as open_chunks

@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import InvalidParameter, KernelRidge, StreamedRidge, distributed, load, save
+from mercer import (
+    InvalidParameter,
+    KernelRidge,
+    StreamedClassifier,
+    StreamedRidge,
+    distributed,
+    load,
+    save,
+)
 from mercer.distributed.cluster import Cluster
 from mercer.distributed.rows import DistributedChunks
 from mercer.gram.chunks import ArrayChunks
@@ -91,6 +99,35 @@ def test_frames_and_several_targets(client, data):
     np.testing.assert_allclose(
         client.compute(lazy).result(timeout=60), model.predict(table[list("abc")]), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_classes_that_only_some_pieces_have(client, data, loss):
+    X, y, w = data
+    order = np.argsort(y, kind="stable")
+    X, y, w = X[order], np.digitize(y[order], [-1, 0.5]), w[order]
+    labels = np.array(["no", "perhaps", "yes"])[y]
+    parts = [labels[s : s + 1000] for s in range(0, 6000, 1000)]
+    # A piece with short names alone has a narrower type.
+    pieces = [da.from_array(np.array(part.tolist()), chunks=1000) for part in parts]
+    targets = da.concatenate(pieces)
+    settings = {"loss": loss, "gamma": 0.5, "approximation": 60, "class_weight": "balanced"}
+    here = StreamedClassifier(**settings, tol=1e-6).fit(X, labels, w)
+    there = distributed.fit(
+        StreamedClassifier(**settings, tol=1e-6),
+        da.from_array(X, chunks=(1000, 2)),
+        targets,
+        sample_weight=w,
+        client=client,
+    )
+    assert there.classes_.tolist() == ["no", "perhaps", "yes"]
+    assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-8)
+    if loss == "logistic":  # what all scores have in common means nothing
+        np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-4)
+    else:
+        np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=1e-3)
+    lazy = distributed.predict(there, da.from_array(X, chunks=(1000, 2)))
+    np.testing.assert_array_equal(client.compute(lazy).result(timeout=60), there.predict(X))
 
 
 def test_a_killed_worker_costs_time_only(client, data):

@@ -12,7 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import RBF, KernelRidge, Spectrum, StreamedRidge, load, save
+from mercer import (
+    RBF,
+    KernelLogisticRegression,
+    KernelRidge,
+    Spectrum,
+    StreamedClassifier,
+    StreamedRidge,
+    load,
+    save,
+)
 from mercer.exceptions import InvalidCheckpoint, InvalidInput, InvalidParameter, NotEnoughMemory
 from mercer.gram.chunks import ArrayChunks
 from tests.estimators.test_checks import EQUIVALENCES
@@ -23,7 +32,10 @@ def _expected_failures(estimator):
     return dict.fromkeys(EQUIVALENCES, reason)
 
 
-@parametrize_with_checks([StreamedRidge()], expected_failed_checks=_expected_failures)
+@parametrize_with_checks(
+    [StreamedRidge(), StreamedClassifier(), StreamedClassifier(loss="logistic")],
+    expected_failed_checks=_expected_failures,
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -99,6 +111,77 @@ def test_what_cannot_be(curve):
         StreamedRidge().fit(ArrayChunks(X))
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         StreamedRidge(1e-6, approximation=100, tol=1e-9, max_iter=1).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_all_rows_as_landmarks_are_kernel_logistic_regression(curve, classes):
+    X, y = curve
+    labels = np.digitize(y, [0.0] if classes == 2 else [-0.4, 0.4])
+    settings = {"C": 2.0, "kernel": RBF(gamma=0.3)}
+    ours = StreamedClassifier(**settings, loss="logistic", approximation=600).fit(X, labels)
+    whole = KernelLogisticRegression(**settings, tol=1e-6).fit(X, labels)
+    assert np.abs(ours.predict_proba(X) - whole.predict_proba(X)).max() < 1e-4
+    assert ours.certificate_.primal == pytest.approx(whole.certificate_.primal, rel=1e-7)
+    assert 0 <= ours.certificate_.relative_gap < 1e-7
+
+
+def _squared_hinge(machine, X, t, C):
+    """The objective of the machine, in plain sums."""
+    K = machine.kernel_(machine._landmark_points)
+    a = machine.dual_coef_[0]
+    return 0.5 * a @ K @ a + C * (np.maximum(0, 1 - t * machine.decision_function(X)) ** 2).sum()
+
+
+def test_the_squared_hinge_reaches_the_value_of_a_general_solver(curve):
+    from scipy.optimize import minimize
+
+    X, y = curve
+    t = np.where(y > 0.2, 1.0, -1.0)
+    machine = StreamedClassifier(3.0, kernel=RBF(gamma=0.5), approximation=15).fit(X, t)
+    Phi = machine.kernel_(X, machine._landmark_points)
+    K = machine.kernel_(machine._landmark_points)
+
+    def value(v):
+        slack = np.maximum(0, 1 - t * (Phi @ v[:-1] + v[-1]))
+        slope = -6 * Phi.T @ (t * slack)
+        return 0.5 * v[:-1] @ K @ v[:-1] + 3 * slack @ slack, np.append(
+            K @ v[:-1] + slope, -6 * t @ slack
+        )
+
+    best = minimize(value, np.zeros(16), jac=True, method="BFGS", options={"gtol": 1e-7}).fun
+    assert machine.certificate_.primal == pytest.approx(_squared_hinge(machine, X, t, 3.0))
+    assert machine.certificate_.primal == pytest.approx(best, rel=1e-6)
+    assert machine.certificate_.dual <= best * (1 + 1e-9)
+
+
+def test_classes_weights_and_names(curve, tmp_path):
+    X, y = curve
+    names = np.array(["low", "middle", "high"])[np.digitize(y, [-0.4, 0.8])]
+    for loss in ("squared_hinge", "logistic"):
+        machine = StreamedClassifier(loss=loss, approximation=40, class_weight={"high": 5.0})
+        model = clone(machine).fit(X, names)
+        weights = np.where(names == "high", 5.0, 1.0)
+        other = clone(machine).set_params(class_weight=None).fit(X, names, weights)
+        assert np.allclose(model.decision_function(X), other.decision_function(X), atol=1e-6)
+        assert model.score(X, names) > 0.8
+        balanced = clone(machine).set_params(class_weight="balanced").fit(ArrayChunks(X, names))
+        assert set(balanced.predict(X)) == set(names)
+        save(model, tmp_path / "model")
+        assert np.array_equal(load(tmp_path / "model").predict(X), model.predict(X))
+    with pytest.raises(AttributeError, match="probabilities"):
+        StreamedClassifier().predict_proba(X)
+    with pytest.raises(ValueError, match="only one class"):
+        StreamedClassifier().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="does not hold"):
+        StreamedClassifier(class_weight={"none": 1.0}).fit(X, names)
+
+
+def test_one_preconditioner_for_all_classes_where_memory_is_short(curve):
+    X, y = curve
+    labels = np.digitize(y, np.linspace(-0.8, 0.8, 7))
+    roomy = StreamedClassifier(approximation=60, kernel=RBF(0.3)).fit(X, labels)
+    short = StreamedClassifier(approximation=60, kernel=RBF(0.3), memory=200_000).fit(X, labels)
+    assert np.allclose(roomy.certificate_.primal, short.certificate_.primal, rtol=1e-7)
 
 
 # ---- checkpoints ---------------------------------------------------------------------------------
@@ -184,7 +267,7 @@ print(killed, os.path.exists(folder + "/checkpoint"))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("kind", ["StreamedRidge"])
+@pytest.mark.parametrize("kind", ["StreamedRidge", "StreamedClassifier"])
 def test_killed_twenty_times_it_ends_with_the_same_model(kind, tmp_path):
     path = os.pathsep.join(
         [str(Path(mercer.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]

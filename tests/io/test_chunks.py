@@ -54,7 +54,7 @@ def test_parquet_files_folders_and_datasets(table, matrix, tmp_path, rows):
         assert np.diff(chunks.starts).max() <= rows
 
 
-def test_columns_tables_and_single_precision(table, matrix, tmp_path):
+def test_columns_and_tables(table, matrix, tmp_path):
     words = pa.array(["red", "green"] * 250)
     more = table.append_column("colour", words)
     pq.write_table(more, tmp_path / "t.parquet")
@@ -63,8 +63,6 @@ def test_columns_tables_and_single_precision(table, matrix, tmp_path):
     assert y.tolist() == words.to_pylist()
     X, _, _ = _all(open_chunks(tmp_path / "t.parquet", "y", table=True, rows=70))
     assert X.column_names == ["a", "b", "c", "w", "colour"]
-    pq.write_table(pa.table({"a": pa.array([1.5, 2.5], pa.float32())}), tmp_path / "f.parquet")
-    assert open_chunks(tmp_path / "f.parquet").read(0).X.dtype == np.float32
 
 
 def test_what_is_wrong_with_a_table(table, tmp_path):

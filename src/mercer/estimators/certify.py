@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer._typing import Array, IntArray
+from mercer.estimators.approximated import LandmarkView
 from mercer.estimators.choice import kernel_named
 from mercer.estimators.logistic_judge import is_logistic, judge_logistic
 from mercer.estimators.ridge_judge import is_ridge, judge_ridge
@@ -80,6 +81,7 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
     if getattr(model, "multi_class", "") in JOINT:
         return _judge_joint(model, K, codes, C)
     coefficients = _binary_coefficients(model, codes, _support(model, weights))
+    view = _landmark_view(K)
     F = K @ coefficients
     parts = []
     for j, (rows, signs) in enumerate(_binary_problems(model, codes, C > 0)):
@@ -87,7 +89,8 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
         bias = float(model.intercept_[j])
         if kind == "SVC":
             problem = qp.classifier(signs, _chosen(model, "C") * C[rows])
-            parts.append(problem.certify(beta, f, np.array([bias])))
+            part = problem.certify(beta, f, np.array([bias]))
+            parts.append(part if view is None else view.declare(part, coefficients[:, j]))
             continue
         # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
         problem = qp.nu_classifier(signs, C[rows], _chosen(model, "nu"))
@@ -105,7 +108,15 @@ def _judge_joint(model: Any, K: Gram, codes: IntArray, C: Array) -> Certificate:
     problem = JOINT[model.multi_class](
         codes[rows], _chosen(model, "C") * C[rows], len(model.classes_)
     )
-    return problem.certify(alpha[rows], (K @ alpha)[rows])
+    judged = problem.certify(alpha[rows], (K @ alpha)[rows])
+    view = _landmark_view(K)
+    return judged if view is None else view.declare(judged, alpha)
+
+
+def _landmark_view(K: Gram) -> LandmarkView | None:
+    """Return the data through landmarks, where the kernel of the model has some."""
+    kernel: Any = K.kernel
+    return LandmarkView.of(kernel, K.points) if hasattr(kernel, "condensed") else None
 
 
 def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:

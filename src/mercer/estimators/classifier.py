@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, IntArray
+from mercer.estimators.approximated import LandmarkView
 from mercer.estimators.auto import fit_tuned, is_tuned
 from mercer.estimators.binary import BinaryMachine
 from mercer.estimators.calibration import cross_fitted_scores, fit_slope, probabilities
@@ -71,7 +73,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         codes = self._read_classes(y)
         weights = self._weights(sample_weight, len(codes))
         self.kernel_, self._points = self._bind(X)
-        check_definite(self.kernel_, self._needs, self.strict, type(self).__name__)
+        given = self.kernel_
+        self._bind_landmarks()
+        check_definite(given, self._needs, self.strict, type(self).__name__)
         C = weights * self.class_weight_[codes]
         self._train(X, y, codes, C, start)
         if self._gives_probabilities():
@@ -195,6 +199,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
                 plan, problems, solutions, strict=True
             )
         ]
+        if self._view is not None:
+            machines = [self._declared(machine, self._view) for machine in machines]
         self._machines = machines
         self._certificate = Certificate.total([machine.certificate_ for machine in machines])
         columns: Array = np.zeros((len(codes), len(machines)))
@@ -204,6 +210,12 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self.n_iter_ = np.array([solution.iterations for solution in solutions], dtype=np.int32)
         self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._warn(solutions, [machine.certificate_ for machine in machines])
+
+    def _declared(self, machine: BinaryMachine, view: LandmarkView) -> BinaryMachine:
+        """Say in the certificate which problem was solved, and what the landmarks may cost."""
+        multipliers = np.zeros(len(view.unseen))
+        multipliers[machine.rows] = machine.signs * machine.alpha_
+        return replace(machine, certificate_=view.declare(machine.certificate_, multipliers))
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         raise NotImplementedError

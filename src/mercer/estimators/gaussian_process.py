@@ -18,9 +18,12 @@ from mercer._typing import Array
 from mercer.estimators.choice import caller_level, check_definite
 from mercer.estimators.gp_base import GaussianProcess
 from mercer.estimators.gp_judge import judge_mean
+from mercer.estimators.gp_kernels import Parameters
+from mercer.estimators.gp_landmarks import LandmarkLearner, LandmarkPosterior, likelihood_of
 from mercer.estimators.machine import _check_rows
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.generative.normal import Gaussian
+from mercer.gram.landmarks import Nystrom
 from mercer.gram.operator import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
@@ -28,6 +31,7 @@ from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.problems.certificate import Certificate
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.evidence import KernelFamily, RegressionEvidence, is_flat
+from mercer.solvers.landmark_evidence import LandmarkEvidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +74,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         Names of parameters of the kernel (see ``kernel.free_parameters()``) that are not learnt.
     bounds : (low, high) or dict
         Bounds of the parameters of mercer's kernels, for all or by name.
+    approximation : None, int or Nystrom
+        Condition through so many landmarks: time grows with n·M², memory with n·M. What is
+        maximised, and published as the evidence, is Titsias' bound, which is never above the
+        evidence. Variances away from the landmarks are those of the prior. It needs noise:
+        ``alpha``, or ``White()`` in the kernel.
 
     Attributes
     ----------
@@ -82,7 +91,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
     certificate_ : Certificate
         How far the mean is from the best one, for the parameters that were learnt.
     X_train_, y_train_, L_, alpha_
-        As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y.
+        As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y. With an approximation
+        Q of K, ``alpha_`` is (Q + αI)⁻¹y and there is no ``L_``.
+    evidence_bounds_ : tuple of float
+        With an approximation only: a lower and an upper bound of the evidence without it.
+    residual_trace_ : float
+        With an approximation only: tr(K − Q).
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -96,6 +110,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         "random_state": ["random_state"],
         "fixed": ["array-like"],
         "bounds": [tuple, list, dict],
+        "approximation": "no_validation",
     }
     strict = False
 
@@ -112,6 +127,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         random_state: Any = None,
         fixed: Any = (),
         bounds: Any = (1e-5, 1e5),
+        approximation: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -123,6 +139,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self.random_state = random_state
         self.fixed = fixed
         self.bounds = bounds
+        self.approximation = approximation
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,6 +167,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self._kernel = free.kernel
         self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
         self._noise_variances = np.broadcast_to(noise, len(targets)).copy()
+        for name in ("_posterior", "L_", "evidence_bounds_", "residual_trace_"):
+            self.__dict__.pop(name, None)
+        spec = Nystrom.of(self.approximation, type(self).__name__)
+        if spec is not None:
+            self._fit_landmarks(free, spec)
+            return self
         if isinstance(self.optimizer, str):
             start = self._evidence().head_start(free.theta, free.bounds, free.scales)
             free = replace(free, start=start)
@@ -173,6 +196,29 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self.certificate_ = judge_mean(gram, evidence.Y, a, noises, status="optimal")
         return self
 
+    def _fit_landmarks(self, free: Parameters, spec: Nystrom) -> None:
+        """Learn and condition through landmarks."""
+        columns = self.y_train_.reshape(len(self.y_train_), -1)
+        learner = LandmarkLearner(free, self._train_points, columns, self._noise_variances, spec)
+        learns = isinstance(self.optimizer, str) and len(free.names) > 0
+        evidence, best = learner.learn(self._ascend, learns)
+        if self.optimizer is not None and len(free.names):
+            self._warn_at_bounds(best, free, likelihood_of(evidence, free.scales))
+        self._publish_kernel(free, best.theta)
+        here = evidence.condition(self._kernel)
+        self._posterior = LandmarkPosterior.of(self._kernel, here)
+        dual = here.dual(columns)
+        self.alpha_ = dual.reshape(self.y_train_.shape)
+        self.jitter_ = 0.0
+        self.evidence_bounds_ = evidence.ends(best.theta * free.scales)
+        self.log_marginal_likelihood_value_ = self.evidence_bounds_[0]
+        self.residual_trace_ = float(here.unseen.sum())
+        self.certificate_ = self._posterior.judge(
+            self._train_points, columns, dual, status="optimal"
+        )
+
+    _posterior: LandmarkPosterior | None = None
+
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return the means, with standard deviations or covariances if asked for.
 
@@ -184,18 +230,31 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
             return self._predict_prior(X, return_std, return_cov)
         X = self._read_new(X)
         new = self._kernel.encode(X)
-        pairs = Pairs(new, self._train_points, None, np.float64)
-        K = Evaluator(self._kernel, pairs).dense()
-        mean = _flat(self._y_train_std * (K @ self.alpha_) + self._y_train_mean)
+        posterior = self._posterior
+        added: Any = None
+        if posterior is None:
+            pairs = Pairs(new, self._train_points, None, np.float64)
+            K = Evaluator(self._kernel, pairs).dense()
+            values = K @ self.alpha_
+        else:
+            values = posterior.mean(new).reshape(len(new), *self.alpha_.shape[1:])
+        mean = _flat(self._y_train_std * values + self._y_train_mean)
         if not (return_std or return_cov):
             return mean
-        V = _half_solved(self.L_, K.T)
+        if posterior is None:
+            V = _half_solved(self.L_, K.T)
+        else:
+            V, added = posterior.reduction(new)
         own = Evaluator(self._kernel, Pairs(new, None, None, np.float64))
         if return_cov:
             covariance = own.dense()
             covariance -= V.T @ V
+            if added is not None:
+                covariance += added.T @ added
             return mean, _flat(np.multiply.outer(covariance, np.atleast_1d(self._y_train_std) ** 2))
         variance = own.diagonal() - np.einsum("ij,ij->j", V, V)
+        if added is not None:
+            variance += np.einsum("ij,ij->j", added, added)
         # Where the data leave no doubt, rounding decides about the sign.
         variance = np.maximum(variance, 0.0)
         return mean, np.sqrt(_flat(np.outer(variance, np.atleast_1d(self._y_train_std) ** 2)))
@@ -228,11 +287,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         With G = (K + αI)⁻¹ the mean is yᵢ − aᵢ/Gᵢᵢ and the variance 1/Gᵢᵢ, noise included.
         """
         check_is_fitted(self, "alpha_")
-        K = self.L_ @ self.L_.T
-        diagonal = Cholesky(K).inverse_diagonal()
         shape = (-1, *[1] * (self.alpha_.ndim - 1))
-        mean = self.y_train_ - self.alpha_ / diagonal.reshape(shape)
-        std = np.sqrt(1 / diagonal).reshape(shape) * self._y_train_std
+        if self._posterior is None:
+            precision: Array = Cholesky(self.L_ @ self.L_.T).inverse_diagonal()
+            variance: Array = 1 / precision
+        else:
+            precision, variance = self._posterior.leave_one_out()
+        mean = self.y_train_ - self.alpha_ / precision.reshape(shape)
+        std = np.sqrt(variance).reshape(shape) * self._y_train_std
         return Prediction(
             mean * self._y_train_std + self._y_train_mean,
             np.array(np.broadcast_to(std, mean.shape)),
@@ -283,8 +345,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
                 "certify: a Gaussian process is judged on the data that it was fitted on, without "
                 f"weights; y of shape {scaled.shape} is not theirs, {self.alpha_.shape}."
             )
-        noises = self._noise_variances + self.jitter_
         n = len(scaled)
+        if self._posterior is not None:
+            columns, dual = scaled.reshape(n, -1), self.alpha_.reshape(n, -1)
+            return self._posterior.judge(gram.points, columns, dual)
+        noises = self._noise_variances + self.jitter_
         return judge_mean(gram, scaled.reshape(n, -1), self.alpha_.reshape(n, -1), noises)
 
     def _expansion(self) -> tuple[Array, Array]:
@@ -302,11 +367,24 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         return RegressionEvidence(family, columns, self._noise_variances)
 
     def _likelihood(self, theta: Array, gradient: bool) -> Any:
+        if self._posterior is not None:
+            return likelihood_of(self._landmark_evidence(), self._scales)(theta, gradient)
         evidence = self._evidence()
         if not gradient:
             return np.float64(evidence.value(theta * self._scales))
         value, slope = evidence.value_and_gradient(theta * self._scales)
         return value, slope * self._scales
+
+    def _landmark_evidence(self) -> LandmarkEvidence:
+        assert self._posterior is not None
+        return LandmarkEvidence(
+            self._kernel,
+            self._train_points,
+            self._posterior.approximation.points,
+            self._names,
+            self.y_train_.reshape(len(self.y_train_), -1),
+            self._noise_variances,
+        )
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Array]:
         if y is None:

@@ -77,6 +77,12 @@ class GaussianProcess(KernelMachine):
 
         ``likelihood(theta, gradient)`` gives the evidence, with its gradient if asked for.
         """
+        best = self._ascend(free, likelihood)
+        if self.optimizer is not None and len(best.theta):
+            self._warn_at_bounds(best, free, likelihood)
+        return best
+
+    def _ascend(self, free: Parameters, likelihood: Likelihood) -> Optimum:
         start, bounds = free.theta, free.bounds
         if self.optimizer is None or not len(start):
             return Optimum(start, float(likelihood(start, False)), True, 1)
@@ -91,9 +97,7 @@ class GaussianProcess(KernelMachine):
             starts += [
                 random.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(self.n_restarts_optimizer)
             ]
-        best = self._climb(starts, bounds, likelihood)
-        self._warn_at_bounds(best, free, likelihood)
-        return best
+        return self._climb(starts, bounds, likelihood)
 
     def _climb(self, starts: list[Array], bounds: Array, likelihood: Likelihood) -> Optimum:
         if not callable(self.optimizer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy import linalg, sparse
@@ -17,11 +17,14 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import _check_psd_eigenvalues, check_array, check_is_fitted
 
 from mercer._typing import Array
+from mercer.estimators.approximated import LandmarkView
 from mercer.estimators.choice import check_name, kernel_named
 from mercer.estimators.machine import KernelMachine
 from mercer.exceptions import InvalidInput
 from mercer.gram.centring import CentredGram, Centring
+from mercer.gram.expansion import Expansion
 from mercer.gram.held import HeldGram, holdable
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.gram.operator import FeatureGram, Gram, GramMatrix
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -81,6 +84,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         For the start of Lanczos and of the randomised method.
     copy_X, n_jobs
         As in scikit-learn; ``n_jobs`` is for functions alone, kernels use all threads.
+    approximation : None, int or Nystrom
+        Take the components of K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of those of K:
+        there are M at most, and time and memory grow with n·M.
 
     Attributes
     ----------
@@ -98,6 +104,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         The width used by kernels given by name.
     choice_ : str
         The method, and why it was chosen.
+    residual_trace_ : float
+        With an approximation only: tr(K − K_nM K_MM⁺ K_Mn). No eigenvalue of the centred K is more
+        than this above that of its approximation, and none is below it.
     """
 
     eigenvalues_: Array
@@ -123,6 +132,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         "random_state": ["random_state"],
         "copy_X": ["boolean"],
         "n_jobs": [None, Integral],
+        "approximation": "no_validation",
     }
 
     def __init__(
@@ -144,6 +154,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         random_state: Any = None,
         copy_X: bool = True,
         n_jobs: int | None = None,
+        approximation: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -161,6 +172,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.random_state = random_state
         self.copy_X = copy_X
         self.n_jobs = n_jobs
+        self.approximation = approximation
 
     @property
     def _n_features_out(self) -> int:
@@ -185,7 +197,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         columns = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
         self.gamma_ = self._gamma_for(columns)
         self.kernel_, self._points = self._bind(X)
-        self._publish(self._decompose(_operator(self.kernel_, self._points)))
+        for name in ("_condensed", "residual_trace_"):
+            self.__dict__.pop(name, None)
+        exact = self.kernel_
+        self.kernel_ = self._approximated(exact, self._points)
+        if self.kernel_ is exact:
+            self._publish(self._decompose(_operator(exact, self._points)))
+        else:
+            self._publish_projected(
+                LandmarkView.of(cast(NystromKernel, self.kernel_), self._points)
+            )
         self.X_fit_ = X
         if self.fit_inverse_transform:
             self._learn_inverse(X)
@@ -199,6 +220,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def transform(self, X: Any) -> Array:
         """Return the coordinates of objects."""
         X = self._read_new(X)
+        if self._condensed is not None:
+            return np.asarray(self._condensed(X) + self._offset)
         everything = np.arange(self.shape_fit_[0])
         T = self._expand(X, everything, self._points, self._coefficients)
         return np.asarray(T + self._offset)
@@ -309,6 +332,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         # One product in full precision: eigenvalues are then right to twice the digits.
         return _rayleigh_ritz(gram, vectors)
 
+    _condensed: Expansion | None = None
+    """The components as sums over landmarks, not centred."""
+
+    def _publish_projected(self, view: LandmarkView) -> None:
+        """Find the components from the covariance of the features, which has the same spectrum."""
+        r = view.features.shape[1]
+        count = r if self.n_components is None else min(r, self.n_components)
+        self.choice_ = f"All of the {r:,} × {r:,} covariance of the features through landmarks."
+        self.residual_trace_ = view.residual_trace
+        self._publish(_feature_spectrum(view.features, count))
+        self._condensed = view.kernel.condensed(self._points, self._coefficients)
+
     def _randomised(self, centred: CentredGram, count: int) -> Array:
         n = centred.shape[0]
         rounds = self.iterated_power
@@ -386,6 +421,21 @@ def _dense_spectrum(gram: GramMatrix, count: int) -> _Spectrum:
     values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
     values, vectors = values[::-1], vectors[:, ::-1]
     residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
+    return _Spectrum(values, vectors, residuals, centring)
+
+
+def _feature_spectrum(Z: Array, count: int) -> _Spectrum:
+    """Return the eigenpairs of the centred ZZᵀ from those of the centred ZᵀZ."""
+    mean = Z.mean(axis=0)
+    centring = Centring(Z @ mean, float(mean @ mean))
+    Z = Z - mean
+    r = Z.shape[1]
+    values, V = linalg.eigh(Z.T @ Z, subset_by_index=(r - count, r - 1))
+    values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
+    vectors = Z @ V
+    lengths = np.linalg.norm(vectors, axis=0)
+    vectors /= np.where(lengths > 0, lengths, 1.0)
+    residuals = np.linalg.norm(Z @ (Z.T @ vectors) - vectors * values, axis=0)
     return _Spectrum(values, vectors, residuals, centring)
 
 

@@ -18,8 +18,10 @@ from sklearn.utils.validation import (
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import kernel_named
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.expansion import Expansion
+from mercer.gram.landmarks import Nystrom
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import VectorEncoder, as_narwhals, is_frame
 from mercer.kernels.points import Points
@@ -103,6 +105,21 @@ class KernelMachine(BaseEstimator):
                 )
         kernel = Precomputed(matrix)
         return kernel, kernel.encode(np.arange(len(matrix)))
+
+    def _approximated(self, kernel: Kernel, points: Points) -> Kernel:
+        """Return the kernel on landmarks, where an approximation is asked for, else the kernel."""
+        spec = Nystrom.of(self.approximation, type(self).__name__)
+        if spec is None:
+            return kernel
+        if self._mode != "kernel":
+            raise InvalidParameter(
+                f"{type(self).__name__}: approximation={self.approximation!r} chooses landmarks "
+                "among objects, and there is a matrix or a function in place of a kernel. Pass a "
+                "kernel (FunctionKernel makes one of a function of two objects)."
+            )
+        return NystromKernel.of(kernel, points, spec)
+
+    approximation: Any = None
 
     def _encode(self, X: Any) -> tuple[Kernel, Points]:
         """Return the kernel, not yet settled on any data, and the read data as points."""

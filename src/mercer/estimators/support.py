@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -17,12 +17,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._typing import Array, IntArray
+from mercer.estimators.approximated import LandmarkView
 from mercer.estimators.choice import caller_level, check_name
 from mercer.estimators.machine import Functions, KernelMachine, take_objects
 from mercer.estimators.progress import CallbackSupportMixin, Monitor
 from mercer.exceptions import InvalidParameter, NumericalOverflow
+from mercer.gram.expansion import Expansion
+from mercer.gram.nystrom_kernel import NystromKernel
+from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.dot import Linear
+from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
 from mercer.solvers.family import solve_all
@@ -57,11 +62,14 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             raise InvalidParameter(f"{type(self).__name__}: {error}") from None
 
     _monitor: Monitor | None = None
+    _view: LandmarkView | None = None
+    """The training data through landmarks, during a fit with an approximation."""
 
     @property
     def _shares_matrix(self) -> bool:
         """Whether a search may solve this machine's problems on a matrix that many fits share."""
-        return self.max_iter < 0 and self.time_limit is None and self._mode != "function"
+        limited = self.max_iter >= 0 or self.time_limit is not None
+        return not limited and self._mode != "function" and self.approximation is None
 
     @property
     def _needs(self) -> Definite:
@@ -134,6 +142,22 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             raise ValueError("Invalid input - all samples have zero or negative weights.")
         return weights
 
+    kernel_: Kernel
+
+    def _bind_landmarks(self) -> None:
+        """Put the kernel on landmarks in place of the kernel, where that is asked for."""
+        for name in ("_view", "_condensed", "residual_trace_"):
+            self.__dict__.pop(name, None)
+        kernel = self._approximated(self.kernel_, self._points)
+        if kernel is not self.kernel_:
+            self.kernel_ = kernel
+            self._view = LandmarkView.of(cast(NystromKernel, kernel), self._points)
+            self.residual_trace_ = self._view.residual_trace
+
+    def _solved_on(self) -> tuple[Kernel, Points]:
+        """Return a kernel and points with the matrix of the problem, in the form solved fastest."""
+        return (self.kernel_, self._points) if self._view is None else self._view.linear()
+
     def _solve(
         self,
         problems: Sequence[tuple[IntArray, BoxQP]],
@@ -146,13 +170,14 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         settings = self._settings(tol)
         if ends < math.inf:
             settings = replace(settings, time_limit=max(ends - time.perf_counter(), 1e-3))
-        solutions = solve_all(self.kernel_, self._points, problems, settings, start)
+        solutions = solve_all(*self._solved_on(), problems, settings, start)
         self.fit_status_ = int(any(solution.status != "optimal" for solution in solutions))
         self._num_iter = np.array([solution.iterations for solution in solutions], dtype=np.int32)
         return solutions
 
     def _refuse_large_values(self) -> None:
-        largest = float(np.abs(self.kernel_.diag(self._points)).max())
+        kernel, points = self._solved_on()
+        largest = float(np.abs(kernel.diag(points)).max())
         if largest > _LARGEST_VALUE:
             raise NumericalOverflow(
                 f"{type(self).__name__}: the kernel {self.kernel_} has values as large as "
@@ -220,7 +245,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self.intercept_ = intercept
         self.dual_coef_ = sparse.csr_matrix(dual_coef) if self._sparse else dual_coef
         self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
+        if self._view is not None:
+            self._condensed = self._view.kernel.condensed(
+                self._support_points, self._coefficients()
+            )
+            del self._view
         del self._points
+
+    _condensed: Expansion | None = None
+    """The functions as sums over landmarks, without their biases."""
 
     def _coefficients(self) -> Array:
         """Return the coefficients of each support vector, one column for each function."""
@@ -231,6 +264,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         if self._told is not None:
             return self._told
         coefficients = self._coefficients()
+        if self._condensed is not None:
+            return np.asarray(self._condensed(X) + self._intercept_)
         if not len(self.support_):
             return np.tile(self._intercept_, (_count(X), 1))
         values = self._expand(X, self.support_.astype(np.intp), self._support_points, coefficients)
@@ -243,6 +278,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             self.kernel == Linear() or (isinstance(self.kernel, str) and self.kernel == "linear")
         ):
             raise AttributeError("coef_ is only available when using a linear kernel")
+        if self.approximation is not None:
+            raise AttributeError("coef_ is not available with an approximation by landmarks")
         check_is_fitted(self)
         coef = self._primal_coefficients()
         (coef.data if sparse.issparse(coef) else coef).flags.writeable = False

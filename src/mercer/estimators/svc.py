@@ -52,11 +52,17 @@ class SVC(Classifier):
         Calibrate probabilities after the fit, by five more fits on parts of the data.
     strict : bool
         Refuse kernels that are not known to be (conditionally) positive definite.
+    approximation : None, int or Nystrom
+        Solve the problem of K̃ = K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of that of K:
+        time and memory then grow with n·M. ``certificate_.approximation_cost`` bounds how far the
+        optimum of the one problem is from that of the other.
 
     Attributes
     ----------
     certificate_ : Certificate
         How far the answer is from the best one.
+    residual_trace_ : float
+        tr(K − K̃), with an approximation only.
     machines_ : list of BinaryMachine
         One for each binary problem; for two classes its attributes (``alpha_``, ``slack_``,
         ``margin_``, ``expansion_`` …) are those of the classifier too.
@@ -66,6 +72,7 @@ class SVC(Classifier):
         **Classifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovo", "ovr", *JOINT})],
+        "approximation": "no_validation",
     }
 
     def __init__(
@@ -89,6 +96,7 @@ class SVC(Classifier):
         multi_class: str = "ovo",
         time_limit: float | None = None,
         strict: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -108,6 +116,7 @@ class SVC(Classifier):
         self.multi_class = multi_class
         self.time_limit = time_limit
         self.strict = strict
+        self.approximation = approximation
 
     @property
     def _needs(self) -> Definite:
@@ -131,9 +140,10 @@ class SVC(Classifier):
             self._refuse_one_class()
         problem = JOINT[self.multi_class](codes[rows], self.C * C[rows], len(self.classes_))
         settings = self._settings()
+        kernel, points = self._solved_on()
         solution = solve_multiclass(
             problem,
-            Gram(self.kernel_, self._points.take(rows)),
+            Gram(kernel, points.take(rows)),
             None if start is None else start._joint * (self.C / start.C),
             tol=settings.tol,
             max_iter=settings.max_iter,
@@ -152,6 +162,8 @@ class SVC(Classifier):
         )
         columns = np.zeros((len(codes), len(self.classes_)))
         columns[rows] = solution.alpha
+        if self._view is not None:
+            self._certificate = self._view.declare(self._certificate, columns)
         self._publish_functions(X, codes, columns, np.zeros(len(self.classes_)))
         self.fit_status_ = int(solution.status != "optimal")
         self.n_iter_ = np.array([solution.iterations], dtype=np.int32)
@@ -175,7 +187,8 @@ class SVC(Classifier):
 
     def _solve_hulls(self, problems: list[tuple[IntArray, BoxQP]]) -> list[Solution]:
         """Solve ever more sharply, until the classes are seen to be apart or to meet."""
-        scale = float(np.abs(self.kernel_.diag(self._points)).max())
+        kernel, points = self._solved_on()
+        scale = float(np.abs(kernel.diag(points)).max())
         ends = time.perf_counter() + (math.inf if self.time_limit is None else self.time_limit)
         solutions: list[Solution] = []
         for rows, problem in problems:

@@ -28,13 +28,18 @@ _FEW = 64
 class Chunk:
     """Some rows: objects, targets (None where there are none) and weights (None for ones).
 
-    ``first`` is the number of the first row in all the data, for messages.
+    ``first`` is the number of the first row in all the data, for messages. Numbers are float64:
+    blocks of kernel values are rounded later, from distances that were not.
     """
 
     X: Any
     y: Any = None
     weights: Array | None = None
     first: int = 0
+
+    def __post_init__(self) -> None:
+        if getattr(self.X, "dtype", None) == np.float32:
+            object.__setattr__(self, "X", self.X.astype(np.float64))
 
     def __len__(self) -> int:
         return row_count(self.X)

@@ -69,9 +69,9 @@ class NystromBasis:
             Z[part] = block
         return Z
 
-    def blocks(self, points: Points) -> Iterator[tuple[slice, Array]]:
+    def blocks(self, points: Points, dtype: Any = None) -> Iterator[tuple[slice, Array]]:
         """Yield Z block by block: which rows, and their values."""
-        pairs = Pairs(points, self.points)
+        pairs = Pairs(points, self.points, None, dtype)
         evaluator = Evaluator(self.kernel, pairs)
         step = max(16, BLOCK_BYTES // (pairs.dtype.itemsize * max(1, len(self))))
         L = self.factor.astype(pairs.dtype, copy=False)

@@ -144,8 +144,7 @@ class TableChunks(Chunks):
         return Chunk(X, y, weights)
 
     def _matrix(self, part: Any, piece: Piece, first: int) -> Array:
-        single = all(str(part.column(name).type) == "float" for name in self.columns)
-        X = np.empty((part.num_rows, len(self.columns)), np.float32 if single else np.float64)
+        X = np.empty((part.num_rows, len(self.columns)))
         for j, name in enumerate(self.columns):
             X[:, j] = self._column(part, name, piece, first)
         return X

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer._files.fields import COUNT, TEXT, A, ListOf, Mismatch, Number, Numbers, OneOf, Plain
+from mercer._files.fields import (
+    COUNT,
+    TEXT,
+    A,
+    ListOf,
+    Maybe,
+    Mismatch,
+    Number,
+    Numbers,
+    OneOf,
+    Plain,
+)
 from mercer.estimators.auto import Tuned
 from mercer.estimators.binary import BinaryMachine
 from mercer.gram.expansion import Expansion
@@ -24,6 +35,7 @@ CERTIFICATE = Stored(
         **dict.fromkeys(("primal_feasibility", "dual_feasibility", "complementarity"), _ANY),
         **dict.fromkeys(("iterations", "kernel_evaluations"), COUNT),
         "seconds": _ANY,
+        "approximation_cost": Maybe(_ANY),
         "status": TEXT,
     },
 )

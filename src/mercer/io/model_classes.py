@@ -41,18 +41,21 @@ from mercer.estimators.linear_svm import LinearSVC, LinearSVR
 from mercer.estimators.logistic import LogisticRegression
 from mercer.estimators.mlp import MLPClassifier, MLPRegressor
 from mercer.estimators.norm_regressor import NormRegressor
+from mercer.estimators.nystrom_map import NystromMap
 from mercer.estimators.pca import PCA, Whitening
 from mercer.estimators.penalty_regressor import PenaltyRegressor
 from mercer.estimators.perceptron import Adaline, Perceptron
 from mercer.estimators.ridge import Ridge
 from mercer.estimators.scaling import NumericScaler
 from mercer.estimators.streamed import StreamedRidge
+from mercer.estimators.streamed_classifier import StreamedClassifier
 from mercer.estimators.svc import SVC, NuSVC
 from mercer.estimators.svr import SVR, NuSVR, OneClassSVM
 from mercer.exceptions import CannotSave
 from mercer.generative.hidden_markov import HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture
 from mercer.gram.expansion import Expansion
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.io import (
     model_answers,
     model_data,
@@ -195,6 +198,13 @@ def _check_function(model: Any) -> None:
         raise Mismatch("it has not one function")
 
 
+def _check_landmarks(model: Any) -> None:
+    _check_points(model, model.approximation_.points)
+    index = model.component_indices_
+    if index is not None and len(index) != len(model.approximation_):
+        raise Mismatch("its landmarks are not as many as their row numbers")
+
+
 _CLASSIFIER: dict[str, Kind] = {
     "classes_": _LABELS,
     "class_weight_": Numbers("classes"),
@@ -203,6 +213,8 @@ _CLASSIFIER: dict[str, Kind] = {
     "_n_support": Numbers("classes", types="i", low=0),
     "_machines": ListOf(A(BinaryMachine)),
     "_certificate": A(Certificate),
+    "_condensed": Maybe(A(Expansion)),
+    "residual_trace_": Maybe(Number(low=0)),
     "_joint": Maybe(Numbers("used", "classes", any_order=True)),
     "_slope": Maybe(Number()),
 }
@@ -309,6 +321,17 @@ ESTIMATORS = (
     estimator(LinearSVC, {"classes_": _LABELS, **_LINEAR}, _check_linear),
     estimator(LinearSVR, _LINEAR, _check_linear),
     estimator(FeatureMap, {**SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}),
+    estimator(
+        NystromMap,
+        {
+            **SEEN,
+            "kernel_": A(Kernel),
+            "approximation_": A(NystromKernel),
+            "component_indices_": OneOf(NONE, Numbers("landmarks", types="i", low=0)),
+            "residual_trace_": Number(low=0),
+        },
+        _check_landmarks,
+    ),
     estimator(Lasso, model_linear.MANY, model_linear.check),
     estimator(ElasticNet, model_linear.MANY, model_linear.check),
     estimator(Ridge, model_linear.MANY, model_linear.check),
@@ -318,6 +341,7 @@ ESTIMATORS = (
     estimator(KernelLogisticRegression, model_regression.LOGISTIC, model_regression.check_logistic),
     estimator(KernelRidge, model_regression.RIDGE, model_regression.check_ridge),
     estimator(StreamedRidge, model_streamed.RIDGE, model_streamed.check),
+    estimator(StreamedClassifier, model_streamed.CLASSIFIER, model_streamed.check),
     estimator(GaussianProcessRegressor, model_regression.PROCESS, model_regression.check_process),
     estimator(GaussianProcessClassifier, model_regression.CLASSES, model_regression.check_classes),
     estimator(Perceptron, model_networks.PERCEPTRON, model_networks.check_linear),

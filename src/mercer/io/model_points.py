@@ -23,6 +23,8 @@ from mercer._files.fields import (
     Plain,
     Sizes,
 )
+from mercer.gram.landmarks import Nystrom
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.io.model_values import Stored
 from mercer.kernels import registry
 from mercer.kernels.algebra import Exp, Power, PowerSeries, Product, Scaled, Sum
@@ -60,7 +62,7 @@ def _kernel(cls: type[Kernel]) -> Stored:
     return Stored(cls, fields, lambda kernel: kernel.get_params(deep=False), formula=True)
 
 
-NODES = (Sum, Product, Scaled, Power, Exp, PowerSeries, Normalized, On, Precomputed)
+NODES = (Sum, Product, Scaled, Power, Exp, PowerSeries, Normalized, On, Precomputed, NystromKernel)
 KERNELS = tuple(_kernel(cls) for cls in (*(row.kernel for row in registry.ROWS), *NODES))
 
 # ---- leaves: the encoded objects ---------------------------------------------------------------
@@ -272,4 +274,6 @@ def check_points(kernel: Kernel, points: Points) -> None:
         raise Mismatch(f"its points were not encoded for its kernel {str(kernel)[:80]}")
 
 
-ROWS = (*KERNELS, *LEAVES, *OBJECTS, *ENCODERS, POINTS)
+LANDMARKS = Stored(Nystrom, {"count": COUNT, "method": TEXT, "seed": OneOf(NONE, COUNT)})
+
+ROWS = (*KERNELS, *LEAVES, *OBJECTS, *ENCODERS, POINTS, LANDMARKS)

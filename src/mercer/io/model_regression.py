@@ -22,6 +22,8 @@ from mercer._files.fields import (
     Plain,
 )
 from mercer.estimators.gp_classifier import Latent
+from mercer.estimators.gp_landmarks import LandmarkPosterior
+from mercer.gram.nystrom_kernel import NystromKernel
 from mercer.io.model_points import SEEN, check_points
 from mercer.io.model_values import Stored
 from mercer.kernels.base import Kernel
@@ -76,7 +78,10 @@ PROCESS: dict[str, Kind] = {
     "_train_points": A(Points, size="rows"),
     "_noise_variances": Numbers("rows", low=0),
     "alpha_": _BY_ROW,
-    "L_": Numbers("rows", "rows", any_order=True),
+    "L_": Maybe(Numbers("rows", "rows", any_order=True)),
+    "_posterior": Maybe(A(LandmarkPosterior)),
+    "evidence_bounds_": Maybe(ListOf(Number(finite=False), tuple)),
+    "residual_trace_": Maybe(Number(low=0)),
     "_names": ListOf(TEXT),
     "_scales": Numbers("free"),
     "_bounds": Numbers("free", 2, finite=False),
@@ -93,7 +98,8 @@ def check_process(model: Any) -> None:
     free = model._kernel.free_parameters()
     if len(model._names) != len(model._scales) or any(name not in free for name in model._names):
         raise Mismatch("its kernel has not the parameters that were learnt")
-    if model.alpha_.shape != model.y_train_.shape or not (np.diagonal(model.L_) > 0).all():
+    sound = (np.diagonal(model.L_) > 0).all() if hasattr(model, "L_") else model._posterior
+    if model.alpha_.shape != model.y_train_.shape or not sound:
         raise Mismatch("its factor or its coefficients do not fit its targets")
 
 
@@ -195,4 +201,23 @@ def check_classes(model: Any) -> None:
             raise Mismatch("the parts of a latent function do not fit")
 
 
-ROWS = (PATH, LATENT)
+def _make_posterior(state: dict[str, Any]) -> LandmarkPosterior:
+    if not (np.diagonal(state["B_factor"]) > 0).all():
+        raise Mismatch("its factor has no positive diagonal")
+    if len(state["approximation"]) != len(state["weights"]):
+        raise Mismatch("it has not one weight for each landmark")
+    return LandmarkPosterior(**state)
+
+
+POSTERIOR = Stored(
+    LandmarkPosterior,
+    {
+        "approximation": A(NystromKernel),
+        "weights": Numbers("landmarks", "targets", any_order=True),
+        "B_factor": Numbers("landmarks", "landmarks", any_order=True),
+        **dict.fromkeys(("unseen", "explained", "noise"), Numbers("rows", low=0)),
+    },
+    make=_make_posterior,
+)
+
+ROWS = (PATH, LATENT, POSTERIOR)

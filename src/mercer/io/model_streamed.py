@@ -30,6 +30,12 @@ RIDGE: dict[str, Kind] = {
     ),
     "intercept_": OneOf(Number(), Numbers("functions")),
 }
+CLASSIFIER: dict[str, Kind] = {
+    **_SHARED,
+    "classes_": A(np.ndarray, size="classes"),
+    "dual_coef_": Numbers("functions", "landmarks", any_order=True),
+    "intercept_": Numbers("functions"),
+}
 
 
 def check(model: Any) -> None:
@@ -37,3 +43,6 @@ def check(model: Any) -> None:
     check_columns(model, model._landmark_points)
     if hasattr(model, "dual_coef_") and model.dual_coef_.size != model._coefficients.size:
         raise Mismatch("it has not one coefficient for each landmark and target")
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(model._constants) != (1 if len(classes) == 2 else len(classes)):
+        raise Mismatch("it has not one function for each class")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._files.fields import COUNT, TEXT, A, Kind, ListOf, Maybe, Mismatch, Number, Numbers
+from mercer.gram.expansion import Expansion
 from mercer.io.model_points import check_points
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -52,6 +53,8 @@ KERNEL_PCA_FIELDS: dict[str, Kind] = {
     "dual_coef_": Maybe(Numbers("points", "features", any_order=True)),
     "X_transformed_fit_": Maybe(Numbers("points", "components", any_order=True)),
     "_inverse_kernel": Maybe(A(Kernel)),
+    "_condensed": Maybe(A(Expansion)),
+    "residual_trace_": Maybe(Number(low=0)),
 }
 _CLASSES: dict[str, Kind] = {
     "classes_": A(np.ndarray, size="classes"),

@@ -27,6 +27,9 @@ class Certificate:
         The largest product of a multiplier's room and the slack of its constraint.
     iterations, seconds, kernel_evaluations
         What the answer cost.
+    approximation_cost : float
+        Where K̃ = K_nM K_MM⁺ K_Mn stands for K: a bound on how far the optimum of the problem that
+        was solved is from that of the problem with K itself. 0 where nothing was approximated.
     status : str
         ``optimal``, or why the solver stopped before; empty where no solver was asked.
     """
@@ -41,6 +44,7 @@ class Certificate:
     iterations: int = 0
     seconds: float = 0.0
     kernel_evaluations: int = 0
+    approximation_cost: float = 0.0
     status: str = "optimal"
 
     @classmethod
@@ -48,7 +52,9 @@ class Certificate:
         """Join the certificates of independent problems: values add, the worst residual counts."""
         if len(parts) == 1:
             return parts[0]
-        sums = ("primal", "dual", "iterations", "seconds", "kernel_evaluations")
+        sums = (
+            "primal", "dual", "iterations", "seconds", "kernel_evaluations", "approximation_cost",
+        )  # fmt: skip
         worst = ("stationarity", "primal_feasibility", "dual_feasibility", "complementarity")
         failed = [part.status for part in parts if part.status != "optimal"]
         return cls(
@@ -91,6 +97,8 @@ class Certificate:
         numbers = {f.name: getattr(self, f.name) for f in fields(self)[1:-1]}
         ordered = {"primal": 0, "dual": 0, "gap": self.gap, "relative_gap": self.relative_gap}
         table = {**ordered, **numbers}
+        if not self.approximation_cost:
+            del table["approximation_cost"]
         return [
             (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.8g}")
             for name, value in table.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import numpy as np
 from scipy.linalg import (
     LinAlgError as NoFactor,
@@ -11,12 +13,14 @@ from scipy.linalg import (
     solve_triangular,
 )
 
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite
 
 _LEAST_PIVOT = 1e-10
 """What a landmark has to add to the span of the others, as a share of the largest k(z, z)."""
 _SINGLE = 1e-7
+_SMALL = 400
 _COST_OF_SQUARE = 0.012
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
 
@@ -93,6 +97,11 @@ class Preconditioner:
 
     def __call__(self, R: Array) -> Array:
         return np.asarray(cho_solve(self._factor, R, check_finite=False))
+
+
+def small_algebra(columns: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread where matrices are so small that several would only wait."""
+    return _parallel.one_blas_thread() if columns <= _SMALL else nullcontext()
 
 
 def worthwhile_share(rows: int, columns: int, tol: float) -> float:

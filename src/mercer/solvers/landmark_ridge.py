@@ -24,7 +24,12 @@ from mercer._typing import Array
 from mercer.gram.products import LandmarkProducts, Swept
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_ridge import LandmarkRidge, RidgeCurve, RidgeErrors, RidgeWeights
-from mercer.solvers.landmark_basis import LandmarkBasis, Preconditioner, worthwhile_share
+from mercer.solvers.landmark_basis import (
+    LandmarkBasis,
+    Preconditioner,
+    small_algebra,
+    worthwhile_share,
+)
 
 Monitor = Callable[[float], bool]
 _INNER = 1e-3
@@ -45,7 +50,7 @@ class LandmarkSolution:
 
 
 @dataclass
-class _Watch:
+class Watch:
     """When to stop: steps, time, Ctrl-C, and whoever watches."""
 
     max_iter: int
@@ -88,8 +93,9 @@ def solve(
         square = take_square(products, basis, alpha, tol)
     G = Preconditioner(square, alpha * basis.penalty)
     del square
-    watch = _Watch(max_iter, ends, monitor)
-    W, swept = _descend(products, basis, G, alpha, targets, tol, watch)
+    watch = Watch(max_iter, ends, monitor)
+    with small_algebra(len(basis)):
+        W, swept = _descend(products, basis, G, alpha, targets, tol, watch)
     V = basis.embed(W)
     constants = np.zeros(targets)
     r = len(basis.kept)
@@ -125,7 +131,7 @@ def _descend(
     alpha: float,
     targets: int,
     tol: float,
-    watch: _Watch,
+    watch: Watch,
 ) -> tuple[Array, Swept]:
     """Return coordinates and the errors there, swept in float64."""
     ridge = alpha * basis.penalty[:, None]
@@ -174,7 +180,7 @@ def _steps(
     goal: Array,
     first: Array,
     precise: bool,
-    watch: _Watch,
+    watch: Watch,
 ) -> Array:
     """Return a correction by conjugate gradients that brings √(rᵀG⁻¹r) below ``goal``."""
     X = np.zeros_like(residual)

@@ -1,0 +1,233 @@
+"""Classification on landmarks: what losses do at each row, and the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import entr, expit
+
+from mercer._typing import Array, IntArray
+from mercer.gram.chunks import Chunk
+from mercer.gram.products import Reaction, Swept
+from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_ridge import row_weights
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A convex loss of the values u of one or more functions at a row of class y.
+
+    ``classes`` is their number; two classes share one function, which is high for the second.
+    """
+
+    classes: int
+    name: ClassVar[str]
+    joint: ClassVar[bool] = False
+    """Whether the functions of several classes share one loss, or each has one of its own."""
+
+    @property
+    def functions(self) -> int:
+        """How many functions there are."""
+        return 1 if self.classes == 2 else self.classes
+
+    def value(self, U: Array, labels: IntArray) -> Array:
+        """Return the loss of each row."""
+        raise NotImplementedError
+
+    def pull(self, U: Array, labels: IntArray) -> Array:
+        """Return minus the derivative of the loss, one column for each function."""
+        raise NotImplementedError
+
+    def worth(self, pull: Array, labels: IntArray) -> Array:
+        """Return what a pull is worth in the dual: minus the conjugate of the loss at −pull."""
+        raise NotImplementedError
+
+    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
+        """Return the second derivative of the loss, times a direction."""
+        raise NotImplementedError
+
+    def curvatures(self, U: Array, labels: IntArray) -> Array:
+        """Return the diagonal of the second derivative."""
+        raise NotImplementedError
+
+    def _signs(self, labels: IntArray) -> Array:
+        if self.classes == 2:
+            return np.where(labels > 0, 1.0, -1.0)[:, None]
+        return np.where(labels[:, None] == np.arange(self.classes), 1.0, -1.0)
+
+
+class SquaredHinge(Loss):
+    """max(0, 1 − tu)², t = ±1; one class against the rest where there are several."""
+
+    name = "squared hinge"
+
+    def value(self, U: Array, labels: IntArray) -> Array:
+        return np.asarray((self._slack(U, labels) ** 2).sum(axis=1))
+
+    def pull(self, U: Array, labels: IntArray) -> Array:
+        return np.asarray(2 * self._signs(labels) * self._slack(U, labels))
+
+    def worth(self, pull: Array, labels: IntArray) -> Array:
+        return np.asarray((self._signs(labels) * pull - pull**2 / 4).sum(axis=1))
+
+    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
+        return np.asarray(self.curvatures(U, labels) * direction)
+
+    def curvatures(self, U: Array, labels: IntArray) -> Array:
+        return np.asarray(2.0 * (self._slack(U, labels) > 0))
+
+    def _slack(self, U: Array, labels: IntArray) -> Array:
+        return np.maximum(0.0, 1.0 - self._signs(labels) * U)
+
+
+class Logistic(Loss):
+    """log Σ_c exp(u_c) − u_y; with one function u = 0 for the first class."""
+
+    name = "logistic"
+    joint = True
+
+    def value(self, U: Array, labels: IntArray) -> Array:
+        if self.classes == 2:
+            return np.logaddexp(0.0, -self._signs(labels) * U)[:, 0]
+        top = U.max(axis=1)
+        own = np.take_along_axis(U, labels[:, None], axis=1)[:, 0]
+        return np.asarray(np.log(np.exp(U - top[:, None]).sum(axis=1)) + top - own)
+
+    def pull(self, U: Array, labels: IntArray) -> Array:
+        if self.classes == 2:
+            signs = self._signs(labels)
+            return np.asarray(signs * expit(-signs * U))
+        return np.asarray((self._signs(labels) > 0) - self._shares(U))
+
+    def worth(self, pull: Array, labels: IntArray) -> Array:
+        if self.classes == 2:
+            p = np.abs(pull[:, 0])
+            return np.asarray(entr(p) + entr(1 - p))
+        return np.asarray(entr(np.maximum((self._signs(labels) > 0) - pull, 0.0)).sum(axis=1))
+
+    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
+        if self.classes == 2:
+            return np.asarray(self.curvatures(U, labels) * direction)
+        P = self._shares(U)
+        inner = np.einsum("ij,ij->i", P, direction)
+        return np.asarray(P * (direction - inner[:, None]))
+
+    def curvatures(self, U: Array, labels: IntArray) -> Array:
+        P = expit(U) if self.classes == 2 else self._shares(U)
+        return np.asarray(P * (1 - P))
+
+    def _shares(self, U: Array) -> Array:
+        P = np.exp(U - U.max(axis=1, keepdims=True))
+        P /= P.sum(axis=1, keepdims=True)
+        return P
+
+
+LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "logistic": Logistic}
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The pulls of all rows; the sums are the loss and the worth of the pulls."""
+
+    loss: Loss
+    C: float
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        w = self.C * row_weights(chunk)
+        pull = self.loss.pull(U, chunk.y)
+        value, worth = self.loss.value(U, chunk.y), self.loss.worth(pull, chunk.y)
+        return Reaction(w[:, None] * pull, np.array([w @ value, w @ worth]))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The second derivative at the first columns of U, times the last ones."""
+
+    loss: Loss
+    C: float
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        q = self.loss.functions
+        w = self.C * row_weights(chunk)
+        return Reaction(w[:, None] * self.loss.curve(U[:, :q], U[:, q:], chunk.y), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Line:
+    """The loss at several steps from the first columns of U along the last ones."""
+
+    loss: Loss
+    C: float
+    sizes: tuple[float, ...]
+
+    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+        q = self.loss.functions
+        w = self.C * row_weights(chunk)
+        values = [w @ self.loss.value(U[:, :q] + t * U[:, q:], chunk.y) for t in self.sizes]
+        return Reaction(np.zeros((len(U), 0)), np.array(values))
+
+
+@dataclass(frozen=True)
+class Curvatures:
+    """The diagonal of the second derivative, for each function or their mean."""
+
+    loss: Loss
+    C: float
+    shared: bool
+
+    def __call__(self, U: Array, chunk: Chunk) -> Array:
+        D = self.C * row_weights(chunk)[:, None] * self.loss.curvatures(U, chunk.y)
+        return D.mean(axis=1, keepdims=True) if self.shared else D
+
+
+@dataclass(frozen=True)
+class LandmarkClasses:
+    """Classification by functions of the span of landmarks.
+
+    min ½ Σ_c ‖f_c‖² + C Σ sᵢ ℓ(yᵢ, f(xᵢ) + b),  f_c = Σⱼ aⱼ_c k(zⱼ, ·) over M landmarks zⱼ
+
+    The pulls βᵢ = −C sᵢ ∂ℓ are a point of the dual, max Σ C sᵢ ω(βᵢ/C sᵢ) − ½‖Σ βᵢ φ(xᵢ)‖² with
+    Σ βᵢ = 0 where b is free; ω is minus the conjugate of ℓ. The gap is ½‖f − Σ βᵢ φ(xᵢ)‖². What is
+    left of Σ βᵢ lowers the dual by the most that a constant of twice the size found could gain by
+    it: the bound holds among machines with such constants.
+    """
+
+    loss: Loss
+    C: float
+    constant: bool
+
+    def drift(self, swept: Swept, constants: Array) -> float:
+        """Return what the dual loses because pulls do not add up to zero."""
+        if not self.constant:
+            return 0.0
+        return float((np.abs(swept.sums[-1]) * (2 * np.abs(constants) + 1)).sum())
+
+    def certify(
+        self,
+        swept: Swept,
+        coordinates: Array,
+        constants: Array,
+        pull: Callable[[Array], Array],
+        **cost: Any,
+    ) -> Certificate:
+        """Judge functions from one sweep of :class:`Slope` at them.
+
+        ``coordinates`` are those of f in an orthonormal basis of the span, and ``pull`` gives the
+        coordinates of Σ βᵢ k(xᵢ, ·) from its products with the landmarks.
+        """
+        value, worth = swept.totals
+        M = len(swept.sums) - self.constant
+        G = pull(swept.sums[:M])
+        return Certificate(
+            problem=f"{self.loss.name} classification on {M:,} landmarks",
+            primal=float(value + 0.5 * (coordinates**2).sum()),
+            dual=float(worth - 0.5 * (G**2).sum() - self.drift(swept, constants)),
+            stationarity=float(np.abs(G - coordinates).max(initial=0.0)),
+            primal_feasibility=0.0,
+            dual_feasibility=float(np.abs(swept.sums[M:]).max(initial=0.0)),
+            complementarity=0.0,
+            **cost,
+        )
