@@ -92,7 +92,7 @@ def test_strings():
 
 def test_model_files(curve, tmp_path):
     X, y = curve
-    model = StreamedRidge(0.1, approximation=40).fit(X, y)
+    model = StreamedRidge(0.1, approximation=mercer.Nystrom(40, "kmeans")).fit(X, y)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert np.array_equal(again.predict(X), model.predict(X))
@@ -168,7 +168,7 @@ def test_classes_weights_and_names(curve, tmp_path):
         assert set(balanced.predict(X)) == set(names)
         save(model, tmp_path / "model")
         assert np.array_equal(load(tmp_path / "model").predict(X), model.predict(X))
-    with pytest.raises(AttributeError, match="probabilities"):
+    with pytest.raises(AttributeError, match="predict_proba"):
         StreamedClassifier().predict_proba(X)
     with pytest.raises(ValueError, match="only one class"):
         StreamedClassifier().fit(X, np.zeros(len(X)))
@@ -179,8 +179,9 @@ def test_classes_weights_and_names(curve, tmp_path):
 def test_one_preconditioner_for_all_classes_where_memory_is_short(curve):
     X, y = curve
     labels = np.digitize(y, np.linspace(-0.8, 0.8, 7))
-    roomy = StreamedClassifier(approximation=60, kernel=RBF(0.3)).fit(X, labels)
-    short = StreamedClassifier(approximation=60, kernel=RBF(0.3), memory=200_000).fit(X, labels)
+    few = mercer.Nystrom(60, "uniform")
+    roomy = StreamedClassifier(approximation=few, kernel=RBF(0.3)).fit(X, labels)
+    short = StreamedClassifier(approximation=few, kernel=RBF(0.3), memory=200_000).fit(X, labels)
     assert np.allclose(roomy.certificate_.primal, short.certificate_.primal, rtol=1e-7)
 
 

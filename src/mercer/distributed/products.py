@@ -15,6 +15,7 @@ from mercer.gram.products import (
     StreamedProducts,
     Swept,
     Weighting,
+    thinned,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -115,4 +116,5 @@ def _sweep(chunk: Chunk, first: int, side: _Side, request: tuple[Any, ...]) -> S
 
 def _square(chunk: Chunk, first: int, side: _Side, request: tuple[Any, ...]) -> Squared:
     V, weighting, R, share, precise = request
-    return side.products(chunk).square_share(chunk, first, V, weighting, R, share, precise)
+    some = thinned(chunk, first, share)
+    return Squared(side.products(chunk).square_rows(some, V, weighting, R, precise), len(some))

@@ -16,8 +16,10 @@ from sklearn.utils.validation import _check_y, _num_samples, check_consistent_le
 from mercer import _memory
 from mercer._typing import Array
 from mercer.estimators.choice import check_definite, check_name
+from mercer.estimators.landmark_fits import LandmarkFrame, fit_logistic
 from mercer.estimators.logistic import read_classes, read_weights, warn_unfinished
 from mercer.estimators.machine import KernelMachine, _check_rows
+from mercer.gram.landmarks import Nystrom
 from mercer.gram.operator import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
@@ -56,6 +58,9 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         Seconds after which it stops.
     strict : bool
         Whether a kernel that is not known to be positive definite is an error.
+    approximation : None, int or Nystrom
+        A number M of landmarks, or how to choose them: f is then a function of the landmarks,
+        found in time n·M and memory M², and ``dual_coef_`` speaks of them.
 
     Attributes
     ----------
@@ -88,6 +93,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "strict": ["boolean"],
+        "approximation": "no_validation",
     }
 
     def __init__(
@@ -104,6 +110,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         max_iter: int = 100,
         time_limit: float | None = None,
         strict: bool = False,
+        approximation: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -116,6 +123,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.strict = strict
+        self.approximation = approximation
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the functions to the classes ``y``.
@@ -148,6 +156,15 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         self.kernel_, points = self._bind(X)
         check_definite(self.kernel_, Definite.POSITIVE, self.strict, type(self).__name__)
         inside = points if len(kept) == n else points.take(kept)
+        if self.approximation is not None:
+            frame = LandmarkFrame.of(self, self.kernel_, inside)
+            on = fit_logistic(self, frame, inside, labels[kept], weights[kept], ends)
+            self.dual_coef_ = np.ascontiguousarray(on.coefficients.T)
+            self.intercept_, self.certificate_ = on.constants, on.certificate
+            self.n_iter_, self._fit_points = on.certificate.iterations, frame.points
+            self.shape_fit_ = (len(frame.points), *self.shape_fit_[1:])
+            warn_unfinished(self, self.certificate_, self.tol)
+            return self
         problem = LogisticProblem(
             labels[kept], self.C * weights[kept], len(self.classes_), bool(self.fit_intercept)
         )
@@ -194,6 +211,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
     def _check_parameters(self) -> None:
         self._validate_params()
         check_name(self.kernel)
+        Nystrom.of(self.approximation, type(self).__name__)
 
 
 def space(kernel: Kernel, points: Points) -> FunctionSpace:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from mercer._typing import Array
 from mercer.estimators.choice import caller_level, check_definite, check_name, kernel_named
+from mercer.estimators.landmark_fits import LandmarkFrame, fit_ridge
 from mercer.estimators.machine import _check_rows
 from mercer.estimators.ridge_choice import choose, is_open
 from mercer.estimators.ridge_shared import (
@@ -32,6 +33,7 @@ from mercer.estimators.ridge_shared import (
     spread_alphas,
 )
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.gram.landmarks import Nystrom
 from mercer.gram.operator import FeatureGram, Gram, GramMatrix
 from mercer.kernels import registry
 from mercer.kernels.base import Kernel
@@ -49,6 +51,7 @@ _MANY_ALPHAS = 8
 ADVICE = {
     "max_iter": "it stopped at max_iter: raise it, raise alpha, or loosen tol",
     "time_limit": "it stopped at the time limit: raise it, raise alpha, or loosen tol",
+    "interrupted": "it was interrupted; the answer is the best one until then",
     "stalled": "rounding keeps it from its tolerance: raise alpha, scale the data, or loosen tol",
     "nonconvex": "K + alpha·I has negative eigenvalues: the answer is a stationary point only",
 }
@@ -81,6 +84,10 @@ class KernelRidge(SharedRidge):
         Most steps of iterative solvers.
     time_limit : float, optional
         Seconds after which iterative solvers stop.
+    approximation : None, int or Nystrom
+        A number M of landmarks, or how to choose them: f is then a function of the landmarks,
+        found by preconditioned conjugate gradients in time n·M and memory M². ``X_fit_`` and
+        ``dual_coef_`` speak of the landmarks.
 
     Attributes
     ----------
@@ -114,6 +121,7 @@ class KernelRidge(SharedRidge):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "approximation": "no_validation",
     }
     strict = False
 
@@ -131,6 +139,7 @@ class KernelRidge(SharedRidge):
         tol: float = 1e-13,
         max_iter: int = 1000,
         time_limit: float | None = None,
+        approximation: Any = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -143,6 +152,7 @@ class KernelRidge(SharedRidge):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.approximation = approximation
 
     # ---- fit and predict ---------------------------------------------------------------------
 
@@ -168,6 +178,8 @@ class KernelRidge(SharedRidge):
             choice = choose(self, X, inside, Y[used], weights[used], alphas)
             self.kernel_, self.path_, alphas = choice.kernel, choice.path, choice.alphas
         check_definite(self.kernel_, Definite.POSITIVE, False, type(self).__name__)
+        if self.approximation is not None:
+            return self._fit_landmarks(X, inside, used, targets, weights, alphas)
         c = np.zeros_like(Y)
         c[used], b, self.certificate_ = self._solve(inside, Y[used], weights[used], alphas)
         if not np.isfinite(c).all():
@@ -182,6 +194,25 @@ class KernelRidge(SharedRidge):
         self._fit_points = points
         self._fit_weights = weights
         return self
+
+    def _fit_landmarks(
+        self, X: Any, points: Points, used: Array, targets: Array, weights: Array, alphas: Array
+    ) -> Self:
+        frame = LandmarkFrame.of(self, self.kernel_, points)
+        Y = targets.reshape(len(targets), -1)[used]
+        c, b, self.certificate_ = fit_ridge(self, frame, points, Y, weights[used], alphas)
+        self._warn(self.certificate_.status)
+        self.alpha_ = float(alphas[0]) if (alphas == alphas[0]).all() else alphas
+        self.dual_coef_ = c[:, 0].copy() if targets.ndim == 1 else c
+        self.intercept_ = float(b[0]) if targets.ndim == 1 else b
+        self.n_iter_, self.solver_ = self.certificate_.iterations, "landmarks"
+        self.X_fit_ = frame.objects(X, used)
+        self.shape_fit_ = (len(c), *self.shape_fit_[1:])
+        self._fit_points, self._fit_weights = frame.points, np.ones(len(c))
+        return self
+
+    def _ends(self) -> float:
+        return math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
 
     def predict(self, X: Any) -> Array:
         """Return f(x) for each object: shape (m,) or (m, targets)."""
@@ -225,6 +256,10 @@ class KernelRidge(SharedRidge):
         without weight, which no machine saw.
         """
         check_is_fitted(self)
+        if self.approximation is not None:
+            raise InvalidParameter(
+                "KernelRidge: leave_one_out needs the machine without an approximation."
+            )
         used = np.flatnonzero(self._fit_weights > 0)
         weights = self._fit_weights[used]
         c = self.dual_coef_.reshape(len(self.dual_coef_), -1)
@@ -255,6 +290,11 @@ class KernelRidge(SharedRidge):
         if isinstance(self.kernel, str):
             check_name(self.kernel)
         given = np.ones(1) if isinstance(self.alpha, str) else check_alphas(self.alpha)
+        if Nystrom.of(self.approximation, "KernelRidge") is not None and is_open(self):
+            raise InvalidParameter(
+                "KernelRidge: alpha='auto' and widths that are to be chosen need the whole matrix; "
+                "search with tune or GridSearchCV, or leave the approximation out."
+            )
         if self.fit_intercept and not given.all():
             raise InvalidParameter("KernelRidge: fit_intercept needs alpha > 0.")
 

@@ -9,10 +9,12 @@ from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.kernel_logistic import space
+from mercer.estimators.landmark_fits import judge_classes_on_landmarks
 from mercer.estimators.logistic import pose, read_weights
 from mercer.exceptions import InvalidInput
 from mercer.kernels.wrappers import Precomputed
 from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_losses import Logistic
 from mercer.problems.logistic import LogisticProblem
 from mercer.solvers import logistic
 from mercer.solvers.logistic import WeightSpace
@@ -30,6 +32,9 @@ def judge_logistic(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificat
     labels = _labels(model, y)
     if hasattr(model, "coef_"):
         return _judge_weights(model, X, y, labels, sample_weight)
+    if getattr(model, "approximation", None) is not None:
+        weights = _weights(model, np.empty((len(labels), 0)), y, labels, sample_weight)
+        return judge_classes_on_landmarks(model, Logistic(len(model.classes_)), X, y, weights)
     c = np.asarray(model.dual_coef_, dtype=np.float64).T
     if len(labels) != len(c):
         raise InvalidInput(

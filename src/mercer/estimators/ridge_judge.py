@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._typing import Array
 from mercer.estimators.kernel_ridge import ridge_kernel
+from mercer.estimators.landmark_fits import judge_ridge_on_landmarks
 from mercer.exceptions import InvalidInput
 from mercer.gram.operator import Gram
 from mercer.kernels.base import Kernel
@@ -25,6 +26,8 @@ def is_ridge(model: Any) -> bool:
 
 def judge_ridge(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
     """Judge the coefficients of a model from its training data."""
+    if getattr(model, "approximation", None) is not None:
+        return judge_ridge_on_landmarks(model, X, y, sample_weight)
     K = _gram(model, X)
     n = K.shape[0]
     c = np.asarray(model.dual_coef_, dtype=np.float64)

@@ -53,6 +53,8 @@ class SharedRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
     def _shares_matrix(self) -> bool:
         """Whether a search may solve this machine's problem on a matrix that many fits share."""
         fixed = not is_open(self) and self.time_limit is None and self._mode != "function"
+        if self.approximation is not None:
+            return False
         # Without λ the matrix may be singular, which is a case for the whole of ``fit``.
         return fixed and bool(np.min(self.alpha) > 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,8 @@ from mercer.kernels.points import Points
 
 if TYPE_CHECKING:
     from mercer.gram.products import PiecewiseProducts
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.points import Points
 
-CHUNK_ROWS = 16_384
+CHUNK_ROWS = 32_768
 _FEW = 64
 
 
@@ -84,12 +83,22 @@ class Chunks:
         """Return one piece; its arrays live in memory and are the reader's own."""
         raise NotImplementedError
 
-    def ahead(self, numbers: Iterable[int]) -> Iterator[tuple[int, Chunk]]:
-        """Yield pieces with their numbers; the next one is read while one is worked on."""
+    def ahead(
+        self, numbers: Iterable[int], work: Callable[[Chunk], Any] | None = None
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield pieces with their numbers; the next one is read while one is worked on.
+
+        With ``work`` its result comes in place of the piece: what the reader can do by the way.
+        """
+
+        def fetch(number: int) -> Any:
+            chunk = self.read(number)
+            return chunk if work is None else work(chunk)
+
         with ThreadPoolExecutor(1, thread_name_prefix="mercer-read") as reader:
             waiting = None
             for number in numbers:
-                coming = number, reader.submit(self.read, number)
+                coming = number, reader.submit(fetch, number)
                 if waiting is not None:
                     yield waiting[0], waiting[1].result()
                 waiting = coming
@@ -188,6 +197,8 @@ def even_starts(rows: int, size: int) -> IntArray:
 
 def take_rows(X: Any, index: Any) -> Any:
     """Return some rows (a slice, or numbers) of a batch in the form that it has."""
+    if isinstance(X, Points):
+        return X.take(index)
     if is_frame(X):
         return as_narwhals(X)[index].to_native()
     if hasattr(X, "iloc"):
@@ -197,6 +208,18 @@ def take_rows(X: Any, index: Any) -> Any:
     return [X[i] for i in index]
 
 
+def join_chunks(chunks: list[Chunk]) -> Chunk:
+    """Return the rows of several pieces as one."""
+    first = chunks[0]
+    if len(chunks) == 1:
+        return first
+    y = None if first.y is None else np.concatenate([chunk.y for chunk in chunks])
+    weights = None
+    if first.weights is not None:
+        weights = np.concatenate([chunk.weights for chunk in chunks if chunk.weights is not None])
+    return Chunk(join_rows([chunk.X for chunk in chunks]), y, weights, first.first)
+
+
 def join_rows(parts: list[Any]) -> Any:
     """Return batches of one form as one batch."""
     from scipy import sparse
@@ -204,6 +227,8 @@ def join_rows(parts: list[Any]) -> Any:
     first = parts[0]
     if len(parts) == 1:
         return first
+    if isinstance(first, Points):
+        return reduce(Points.join, parts)
     if sparse.issparse(first):
         return sparse.vstack(parts, format="csr")
     if is_frame(first):

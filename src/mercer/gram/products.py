@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from threading import local
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks
+from mercer.gram.chunks import Chunk, Chunks, join_chunks
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
@@ -162,6 +163,7 @@ class StreamedProducts(PiecewiseProducts):
         self.rows, self.constant = chunks.rows, constant
         self.columns = len(landmarks) + constant
         self.threads = _parallel.thread_count(threads)
+        self._local = local()
 
     def sweep(
         self,
@@ -174,8 +176,13 @@ class StreamedProducts(PiecewiseProducts):
     ) -> Swept:
         total = start
         with _parallel.one_blas_thread():
-            for number, chunk in self.chunks.ahead(range(done, len(self.chunks))):
-                part = self.sweep_chunk(chunk, V, rule, precise)
+            numbers = range(done, len(self.chunks))
+
+            def prepare(chunk: Chunk) -> tuple[Chunk, Evaluator]:
+                return chunk, self._evaluator(chunk, precise)
+
+            for number, (chunk, evaluator) in self.chunks.ahead(numbers, prepare):
+                part = self._sweep_prepared(chunk, evaluator, V, rule)
                 total = part if total is None else total + part
                 if progress is not None:
                     progress(number + 1, total)
@@ -184,7 +191,9 @@ class StreamedProducts(PiecewiseProducts):
 
     def sweep_chunk(self, chunk: Chunk, V: Array, rule: Rule, precise: bool) -> Swept:
         """Return the sums over the rows of one piece."""
-        evaluator = self._evaluator(chunk, precise)
+        return self._sweep_prepared(chunk, self._evaluator(chunk, precise), V, rule)
+
+    def _sweep_prepared(self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule) -> Swept:
         self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
         dtype = evaluator.pairs.dtype
         W = V[: len(self.landmarks)].astype(dtype)
@@ -193,7 +202,7 @@ class StreamedProducts(PiecewiseProducts):
         parts: list[Swept | None] = [None] * len(bands)
 
         def task(number: int) -> None:
-            buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
+            buffer = self._buffer(height, dtype)
             total = None
             for tile in _cut(bands[number].start, bands[number].stop, height):
                 block = self._block(evaluator, tile, buffer)
@@ -215,42 +224,43 @@ class StreamedProducts(PiecewiseProducts):
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
     ) -> Array:
-        sums, chosen = None, 0
+        some: list[Chunk] = []
+        squares: Array | None = None
+        chosen = waiting = 0
         for number, chunk in self.chunks.ahead(range(len(self.chunks))):
-            first = int(self.chunks.starts[number])
-            part = self.square_share(chunk, first, V, weighting, R, share, precise, sums)
-            sums, chosen = part.sums, chosen + part.rows
-        assert sums is not None
-        sums *= self.rows / chosen
-        return sums
+            chunk = thinned(chunk, int(self.chunks.starts[number]), share)
+            some.append(chunk)
+            chosen, waiting = chosen + len(chunk), waiting + len(chunk)
+            if waiting >= self._square_rows or number == len(self.chunks) - 1:
+                squares = self.square_rows(join_chunks(some), V, weighting, R, precise, squares)
+                some.clear()
+                waiting = 0
+        assert squares is not None
+        squares *= self.rows / chosen
+        return squares
 
-    def square_share(
+    def square_rows(
         self,
         chunk: Chunk,
-        first: int,
         V: Array,
         weighting: Weighting,
         R: Array,
-        share: float,
         precise: bool,
-        sums: Array | None = None,
-    ) -> Squared:
-        """Return ΨᵀDΨ over a share of the rows of a piece that begins with row ``first``.
-
-        It is added to ``sums`` where these are given.
-        """
-        if share < 1:
-            some = np.flatnonzero(_draws(first, len(chunk)) < share)
-            chunk = chunk.take(some if some.size else slice(0, 1))
-        height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
-        for tile in _cut(0, len(chunk), height):
+        squares: Array | None = None,
+    ) -> Array:
+        """Return ΨᵀDΨ over the rows of one piece, added to ``squares`` where these are given."""
+        for tile in _cut(0, len(chunk), self._square_rows):
             part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
-            if sums is None:
-                sums = part.astype(np.float64)
-            else:
-                sums += part
-        assert sums is not None
-        return Squared(sums, len(chunk))
+            if squares is None:
+                squares = np.zeros(part.shape)
+            squares += part
+        assert squares is not None
+        return squares
+
+    @property
+    def _square_rows(self) -> int:
+        """How many rows are squared at once."""
+        return max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
 
     def square_chunk(
         self, chunk: Chunk, V: Array, weighting: Weighting, R: Array, precise: bool
@@ -287,9 +297,24 @@ class StreamedProducts(PiecewiseProducts):
         evaluator.values(slice(0, 1), slice(0, 1))  # prepares the sides, before threads ask
         return evaluator
 
+    def _buffer(self, height: int, dtype: Any) -> Array:
+        """Return memory for a block, the same for all blocks of a thread."""
+        kept: Array | None = getattr(self._local, "buffer", None)
+        if kept is None or kept.dtype != dtype or len(kept) != height:
+            kept = self._local.buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
+        return kept
+
     def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
         rows = tile.stop - tile.start
         return evaluator.values(tile, slice(0, len(self.landmarks)), buffer[:rows])
+
+
+def thinned(chunk: Chunk, first: int, share: float) -> Chunk:
+    """Return a random share of the rows of a piece that begins with row ``first``, at least one."""
+    if share >= 1:
+        return chunk
+    some = np.flatnonzero(_draws(first, len(chunk)) < share)
+    return chunk.take(some if some.size else slice(0, 1))
 
 
 def _draws(first: int, count: int) -> Array:

@@ -78,7 +78,6 @@ class LandmarkRidge:
         self,
         swept: Swept,
         coordinates: Array,
-        constants: Array,
         pull: Callable[[Array], Array],
         **cost: Any,
     ) -> Certificate:

@@ -104,7 +104,6 @@ def solve(
     proof = problem.certify(
         swept,
         W[:r],
-        V[-1] if products.constant else constants,
         basis.pull,
         iterations=watch.steps,
         seconds=time.perf_counter() - began,
