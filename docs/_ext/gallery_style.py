@@ -45,6 +45,7 @@ class Order:
         "plot_is_it_a_kernel",
         "plot_random_features",
         "plot_large_gram",
+        "plot_landmarks",
         "plot_margin",
         "plot_boundaries",
         "plot_multiclass",

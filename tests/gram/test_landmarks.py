@@ -157,7 +157,7 @@ def test_pivots_have_the_law_of_pivots_drawn_one_by_one():
         rest[i] = 0
         expected[i] = d[i] / d.sum() * rest / rest.sum()
     gram = Matrix(K)
-    draws = 4000
+    draws = 1500
     counts = np.zeros((4, 4))
     for seed in range(draws):
         i, j = pivoted_cholesky(gram, 2, np.random.default_rng(seed)).pivots

@@ -91,6 +91,23 @@ def test_threads_change_nothing_and_pieces_next_to_nothing(data):
         assert np.abs(other - sums[0]).max() < 1e-5 * np.abs(sums[0]).max()
 
 
+@pytest.mark.parametrize("hold", [0, 64 * 40 * 4 * 3, 1 << 24])
+def test_kept_kernel_values_change_nothing(data, hold):
+    X, y, weights = data
+    V = np.random.default_rng(0).standard_normal((41, 2))
+    kernel = RBF(gamma=0.2)
+    chunks = ArrayChunks(X, y, weights, 64)
+    products = StreamedProducts(kernel, kernel.encode(X[:40]), chunks, True, hold=hold)
+    first = products.sweep(V, Plain())
+    computed = products.evaluations
+    again = products.sweep(V, Plain())
+    assert np.array_equal(first.sums, again.sums)
+    kept = min(hold // (4 * 40), 700) if hold < 1 << 24 else 700
+    assert products.evaluations == computed + (700 - kept) * 40
+    exact = products.sweep(V, Plain(), precise=True)
+    assert 0 < np.abs(exact.sums - first.sums).max() < 1e-3 * np.abs(first.sums).max()
+
+
 def test_any_objects():
     words = ["banana", "ananas", "bandana", "anna", "nab", "can"] * 5
     kernel = Spectrum(2)

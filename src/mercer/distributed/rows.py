@@ -77,7 +77,9 @@ class DistributedChunks(Chunks):
         places = self.places(rows)
         return self.cluster.map(_take, [pieces[i] for i in places], list(places.values()))
 
-    def products(self, kernel: Kernel, landmarks: Points, constant: bool) -> DistributedProducts:
+    def products(
+        self, kernel: Kernel, landmarks: Points, constant: bool, hold: int = 0
+    ) -> DistributedProducts:
         return DistributedProducts(kernel, landmarks, self, constant)
 
     def mapped(self, function: Callable[[Chunk], Chunk]) -> DistributedChunks:

@@ -342,7 +342,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.choice_ = f"All of the {r:,} × {r:,} covariance of the features through landmarks."
         self.residual_trace_ = view.residual_trace
         self._publish(_feature_spectrum(view.features, count))
-        self._condensed = view.kernel.condensed(self._points, self._coefficients)
+        self._condensed = view.kernel.condensed(self._points, self._coefficients, view.features)
 
     def _randomised(self, centred: CentredGram, count: int) -> Array:
         n = centred.shape[0]

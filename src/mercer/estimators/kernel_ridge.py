@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_definite, check_name, kernel_named
 from mercer.estimators.landmark_fits import LandmarkFrame, fit_ridge
 from mercer.estimators.machine import _check_rows
@@ -196,7 +196,7 @@ class KernelRidge(SharedRidge):
         return self
 
     def _fit_landmarks(
-        self, X: Any, points: Points, used: Array, targets: Array, weights: Array, alphas: Array
+        self, X: Any, points: Points, used: IntArray, targets: Array, weights: Array, alphas: Array
     ) -> Self:
         frame = LandmarkFrame.of(self, self.kernel_, points)
         Y = targets.reshape(len(targets), -1)[used]

@@ -23,6 +23,9 @@ from mercer.solvers import landmark_newton, landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis
 from mercer.solvers.landmark_ridge import LandmarkSolution
 
+_HELD_BYTES = 1 << 30
+"""Memory for kernel values that are kept between passes."""
+
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFrame:
@@ -60,7 +63,9 @@ class LandmarkFrame:
         """Return the products of all points with the landmarks."""
         given = None if (weights == 1).all() else weights
         chunks = ArrayChunks(points, y, given)
-        return StreamedProducts(self.kernel, self.points, chunks, self.basis.constant)
+        return StreamedProducts(
+            self.kernel, self.points, chunks, self.basis.constant, hold=_HELD_BYTES
+        )
 
 
 def fit_ridge(

@@ -183,7 +183,9 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
     def _products(
         self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
     ) -> LandmarkProducts:
-        products = chunks.products(kernel, landmarks, basis.constant)
+        # What matrices and pieces leave of the budget keeps kernel values.
+        hold = max(0, self.memory - 40 * len(basis) ** 2 - self.memory // 8)
+        products = chunks.products(kernel, landmarks, basis.constant, hold)
         if self.checkpoint is None:
             return products
         return RecordedProducts(
@@ -270,7 +272,7 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
     time_limit : float, optional
         Seconds after which it stops.
     memory : int
-        Bytes that the fit may take besides its input.
+        Bytes that the fit may take besides its input. What it does not need keeps kernel values.
     checkpoint : path, optional
         A file from which a fit that was killed goes on.
     verbose : bool
@@ -311,7 +313,7 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
         tol: float = 1e-6,
         max_iter: int = 500,
         time_limit: float | None = None,
-        memory: int = 1 << 30,
+        memory: int = 1 << 31,
         checkpoint: Any = None,
         verbose: bool = False,
     ) -> None:

@@ -43,7 +43,7 @@ class _Labelling:
         return Chunk(chunk.X, labels, weights, chunk.first)
 
 
-def _count_classes(chunk: Chunk) -> tuple[Any, Array] | None:
+def _count_classes(chunk: Chunk) -> tuple[Any, Any] | None:
     """Return the classes in a piece and the weight of each; None where y has other columns."""
     labels = np.asarray(chunk.y)
     if labels.ndim != 1:
@@ -84,7 +84,7 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
     time_limit : float, optional
         Seconds after which it stops.
     memory : int
-        Bytes that the fit may take besides its input.
+        Bytes that the fit may take besides its input. What it does not need keeps kernel values.
     checkpoint : path, optional
         A file from which a fit that was killed goes on.
     verbose : bool
@@ -126,7 +126,7 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         tol: float = 1e-4,
         max_iter: int = 500,
         time_limit: float | None = None,
-        memory: int = 1 << 30,
+        memory: int = 1 << 31,
         checkpoint: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -202,7 +202,7 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
 
-    @available_if(lambda self: _gives_probabilities(self))
+    @available_if(lambda self: _gives_probabilities(self))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of ``classes_``."""
         scores = self.decision_function(X)
@@ -210,10 +210,10 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
             scores = np.column_stack([np.zeros_like(scores), scores])
         return np.asarray(softmax(scores, copy=True))
 
-    @available_if(lambda self: _gives_probabilities(self))
+    @available_if(lambda self: _gives_probabilities(self))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities."""
-        return np.log(self.predict_proba(X))
+        return np.asarray(np.log(self.predict_proba(X)))
 
     def _read_classes(self, chunks: Chunks) -> Chunks:
         """Find the classes in one pass, and return the pieces with their numbers as targets."""

@@ -167,7 +167,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     ) -> list[Solution]:
         if not self.kernel_.bounded:
             self._refuse_large_values()
-        settings = self._settings(tol)
+        settings = replace(self._settings(tol), pairwise_first=self._view is not None)
         if ends < math.inf:
             settings = replace(settings, time_limit=max(ends - time.perf_counter(), 1e-3))
         solutions = solve_all(*self._solved_on(), problems, settings, start)
@@ -247,7 +247,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self._dual_coef_, self._intercept_ = self.dual_coef_, self.intercept_
         if self._view is not None:
             self._condensed = self._view.kernel.condensed(
-                self._support_points, self._coefficients()
+                self._support_points, self._coefficients(), self._view.features[support]
             )
             del self._view
         del self._points

@@ -137,11 +137,16 @@ class Chunks:
             if edges[number] < edges[number + 1]
         }
 
-    def products(self, kernel: Kernel, landmarks: Points, constant: bool) -> PiecewiseProducts:
-        """Return the products of the rows with landmarks, computed where the rows are."""
+    def products(
+        self, kernel: Kernel, landmarks: Points, constant: bool, hold: int = 0
+    ) -> PiecewiseProducts:
+        """Return the products of the rows with landmarks, computed where the rows are.
+
+        ``hold`` bytes of this machine may keep kernel values between passes.
+        """
         from mercer.gram.products import StreamedProducts
 
-        return StreamedProducts(kernel, landmarks, self, constant)
+        return StreamedProducts(kernel, landmarks, self, constant, hold=hold)
 
 
 class _Mapped(Chunks):

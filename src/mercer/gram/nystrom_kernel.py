@@ -109,9 +109,14 @@ class NystromKernel(Mapped):
     def evaluate(self, values: Values) -> Array:
         return values.fresh(Projection(next(iter(self.encoders())), self))
 
-    def condensed(self, points: Points, coefficients: Array) -> Expansion:
-        """Return Σ aᵢ k̃(xᵢ, ·) as a sum over the landmarks: Σ cⱼ k(mⱼ, ·)."""
-        Z = self.basis.features(points)
+    def condensed(
+        self, points: Points, coefficients: Array, features: Array | None = None
+    ) -> Expansion:
+        """Return Σ aᵢ k̃(xᵢ, ·) as a sum over the landmarks: Σ cⱼ k(mⱼ, ·).
+
+        ``features`` are those of the points, where they are known.
+        """
+        Z = self.basis.features(points) if features is None else features
         return Expansion(self.kernel, self.points, self.basis.coefficients(Z.T @ coefficients))
 
     def __repr__(self) -> str:

@@ -28,8 +28,9 @@ from mercer.kernels.points import Points
 
 _BANDS = 16
 """Tasks of a piece; their sums are added in order, whatever thread was first."""
-_TILE = 1 << 18
-"""Numbers in a block of kernel values: it stays in the cache of a core until it was used twice."""
+_TILE = 1 << 20
+"""Numbers in a block of kernel values: near enough to a core to be used twice, and large enough
+that threads seldom wait for the interpreter."""
 _LEAST_TILE = 32
 _SQUARE_BYTES = 1 << 26
 """Bytes of the block of kernel values that is squared at once."""
@@ -149,6 +150,9 @@ class StreamedProducts(PiecewiseProducts):
         Whether the last column of Φ is 1.
     threads : int, optional
         All cores by default.
+    hold : int
+        Bytes for kernel values that are kept from the first pass on, in float32: of all pieces, or
+        of as many as fit.
     """
 
     def __init__(
@@ -158,12 +162,15 @@ class StreamedProducts(PiecewiseProducts):
         chunks: Chunks,
         constant: bool = False,
         threads: int | None = None,
+        hold: int = 0,
     ) -> None:
         self.kernel, self.landmarks, self.chunks = kernel, landmarks, chunks
         self.rows, self.constant = chunks.rows, constant
         self.columns = len(landmarks) + constant
         self.threads = _parallel.thread_count(threads)
         self._local = local()
+        self._hold = hold
+        self._held: dict[int, tuple[Chunk, Array]] = {}
 
     def sweep(
         self,
@@ -175,14 +182,24 @@ class StreamedProducts(PiecewiseProducts):
         progress: Progress | None = None,
     ) -> Swept:
         total = start
+        held = {} if precise else self._held
+        numbers = range(done, len(self.chunks))
+
+        def prepare(chunk: Chunk) -> tuple[Chunk, Evaluator]:
+            return chunk, self._evaluator(chunk, precise)
+
+        coming = self.chunks.ahead([n for n in numbers if n not in held], prepare)
         with _parallel.one_blas_thread():
-            numbers = range(done, len(self.chunks))
-
-            def prepare(chunk: Chunk) -> tuple[Chunk, Evaluator]:
-                return chunk, self._evaluator(chunk, precise)
-
-            for number, (chunk, evaluator) in self.chunks.ahead(numbers, prepare):
-                part = self._sweep_prepared(chunk, evaluator, V, rule)
+            for number in numbers:
+                if number in held:
+                    chunk, values = held[number]
+                    part = self._sweep(chunk, None, values, V, rule)
+                else:
+                    _, (chunk, evaluator) = next(coming)
+                    kept = None if precise else self._room(chunk)
+                    part = self._sweep(chunk, evaluator, kept, V, rule)
+                    if kept is not None:
+                        held[number] = chunk, kept
                 total = part if total is None else total + part
                 if progress is not None:
                     progress(number + 1, total)
@@ -191,21 +208,28 @@ class StreamedProducts(PiecewiseProducts):
 
     def sweep_chunk(self, chunk: Chunk, V: Array, rule: Rule, precise: bool) -> Swept:
         """Return the sums over the rows of one piece."""
-        return self._sweep_prepared(chunk, self._evaluator(chunk, precise), V, rule)
+        return self._sweep(chunk, self._evaluator(chunk, precise), None, V, rule)
 
-    def _sweep_prepared(self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule) -> Swept:
-        self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
-        dtype = evaluator.pairs.dtype
+    def _sweep(
+        self, chunk: Chunk, evaluator: Evaluator | None, kept: Array | None, V: Array, rule: Rule
+    ) -> Swept:
+        """Return sums; kernel values are computed and written to ``kept``, or taken from there."""
+        dtype = np.dtype(np.float32) if evaluator is None else evaluator.pairs.dtype
+        if evaluator is not None:
+            self.evaluations += len(chunk) * len(self.landmarks)
         W = V[: len(self.landmarks)].astype(dtype)
         height = max(_LEAST_TILE, _TILE // len(self.landmarks))
         bands = _cut(0, len(chunk), max(height, -(-len(chunk) // _BANDS)))
         parts: list[Swept | None] = [None] * len(bands)
 
         def task(number: int) -> None:
-            buffer = self._buffer(height, dtype)
+            buffer = self._buffer(height, dtype) if kept is None else kept
             total = None
             for tile in _cut(bands[number].start, bands[number].stop, height):
-                block = self._block(evaluator, tile, buffer)
+                place = buffer[tile] if kept is not None else buffer[: tile.stop - tile.start]
+                block = place if evaluator is None else self._block(evaluator, tile, place)
+                if kept is not None and block is not place:
+                    kept[tile] = block
                 U = (block @ W).astype(np.float64)
                 if self.constant:
                     U += V[-1]
@@ -304,9 +328,16 @@ class StreamedProducts(PiecewiseProducts):
             kept = self._local.buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
         return kept
 
-    def _block(self, evaluator: Evaluator, tile: slice, buffer: Array) -> Array:
-        rows = tile.stop - tile.start
-        return evaluator.values(tile, slice(0, len(self.landmarks)), buffer[:rows])
+    def _block(self, evaluator: Evaluator, tile: slice, place: Array) -> Array:
+        return evaluator.values(tile, slice(0, len(self.landmarks)), place)
+
+    def _room(self, chunk: Chunk) -> Array | None:
+        """Return memory for the kernel values of a piece, None where the budget is spent."""
+        size = 4 * len(chunk) * len(self.landmarks)
+        if size > self._hold:
+            return None
+        self._hold -= size
+        return np.empty((len(chunk), len(self.landmarks)), dtype=np.float32)
 
 
 def thinned(chunk: Chunk, first: int, share: float) -> Chunk:

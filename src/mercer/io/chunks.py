@@ -51,10 +51,10 @@ def open_chunks(
     rows : int
         Rows of a piece, at most.
     """
-    if not isinstance(rows, int) or rows < 1:
+    if rows < 1:
         raise InvalidInput(f"open_chunks: rows={rows!r} has to be a whole number, 1 or more.")
     if isinstance(source, tuple):
-        return ArrayChunks(*source, size=rows)
+        return ArrayChunks(source[0], *source[1:3], size=rows)
     if not isinstance(source, str | os.PathLike):
         pieces = _dataset_pieces(source, str(getattr(source, "files", ["dataset"])[0]))
         return TableChunks(pieces, target, columns, weights, table, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from mercer._files.fields import (
@@ -27,6 +28,15 @@ from mercer.problems.certificate import Certificate
 
 _ANY = Number(finite=False)
 
+
+def _certificate_state(certificate: Certificate) -> dict[str, Any]:
+    """Return the fields; where nothing was approximated there is no cost, as in older files."""
+    state = {field.name: getattr(certificate, field.name) for field in fields(certificate)}
+    if not certificate.approximation_cost:
+        del state["approximation_cost"]
+    return state
+
+
 CERTIFICATE = Stored(
     Certificate,
     {
@@ -38,6 +48,7 @@ CERTIFICATE = Stored(
         "approximation_cost": Maybe(_ANY),
         "status": TEXT,
     },
+    _certificate_state,
 )
 
 

@@ -122,7 +122,7 @@ class Logistic(Loss):
     def _shares(self, U: Array) -> Array:
         P = np.exp(U - U.max(axis=1, keepdims=True))
         P /= P.sum(axis=1, keepdims=True)
-        return P
+        return np.asarray(P)
 
 
 LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "logistic": Logistic}

@@ -34,7 +34,7 @@ def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = 
         return replace(settings, max_iter=TURN * len(problem), time_limit=left)
 
     answers: list[Solution] = []
-    if start is not None or not system.at_once:
+    if start is not None or settings.pairwise_first or not system.at_once:
         answers.append(smo.solve(problem, gram, turn(), start))
         if answers[0].nonconvex or answers[0].status not in ("max_iter", "stalled"):
             return answers[0]

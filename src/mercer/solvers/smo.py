@@ -43,6 +43,8 @@ class Settings:
     shrinking: bool = True
     monitor: Callable[[float], bool] | None = None
     threads: int | None = None
+    pairwise_first: bool = False
+    """Try pairwise steps before linear systems, even where features are few."""
 
 
 @_parallel.one_blas_thread()  # once, not anew for each block
