@@ -31,7 +31,7 @@ def test_conventions(path):
     compile(tree, str(path), "exec")
 
 
-PUBLIC = {*mercer.__all__, "norms", "optimize", "independence"}
+PUBLIC = {*mercer.__all__, "distributed", "independence", "norms", "optimize"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=ids)

@@ -16,7 +16,6 @@ _TITLES = {
     "solvers": "Solvers",
     "estimators": "Estimators",
     "tuning": "Tuning",
-    "distributed": "Distributed computing",
     "io": "Files",
     "report": "Reports",
     "study": "Studies",
@@ -27,7 +26,12 @@ _TITLES = {
     "testing": "Tools for your own tests",
 }
 # Modules with names of their own, and what they are about.
-_MODULES = {"norms": "Norms", "optimize": "Optimisation", "independence": "Independence"}
+_MODULES = {
+    "distributed": "Several machines",
+    "independence": "Independence",
+    "norms": "Norms",
+    "optimize": "Optimisation",
+}
 
 
 def setup(app):

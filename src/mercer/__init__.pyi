@@ -52,6 +52,7 @@ from mercer.estimators.unlabelled import labelled_folds as labelled_folds
 from mercer.estimators.whitening import Whitening as Whitening
 from mercer.exceptions import (
     CannotSave as CannotSave,
+    ClusterFailure as ClusterFailure,
     DisconnectedGraphWarning as DisconnectedGraphWarning,
     GaussianSourcesWarning as GaussianSourcesWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,

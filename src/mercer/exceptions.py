@@ -53,6 +53,10 @@ class MissingDependency(MercerError, ImportError):
     """A library is needed that is not installed; the message says how to get it."""
 
 
+class ClusterFailure(MercerError, RuntimeError):
+    """The Dask cluster cannot do the work: there is no client, or there are no workers."""
+
+
 class NotPositiveDefinite(MercerError, ValueError):
     """A matrix or a kernel is not positive semi-definite where it must be."""
 

@@ -76,7 +76,9 @@ def test_a_share_of_the_rows_estimates_the_square(data):
     )
     assert 0.001 < np.linalg.norm(part - whole) / np.linalg.norm(whole) < 0.2
     tiny = products.square(np.zeros((41, 1)), Weights(), np.eye(40), 1e-9)[1]
-    assert np.array_equal(tiny, whole)
+    # One row of each piece at least, so that there is something to count by.
+    assert tiny[-1, -1] == pytest.approx(whole[-1, -1], rel=1e-6)
+    assert 0 < np.linalg.norm(tiny - whole) / np.linalg.norm(whole) < 0.5
     assert len(X) == 700
 
 

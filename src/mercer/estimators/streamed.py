@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,14 +25,15 @@ from mercer.estimators.machine import KernelMachine
 from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.ridge_shared import read_targets, read_weights
 from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
-from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunks, join_rows
+from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks, join_rows
 from mercer.gram.expansion import Expansion
 from mercer.gram.landmarks import Nystrom, choose_landmarks
 from mercer.gram.operator import Gram
-from mercer.gram.products import LandmarkProducts, StreamedProducts
+from mercer.gram.products import LandmarkProducts
 from mercer.gram.recorded import RecordedProducts
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import is_frame
 from mercer.kernels.points import Points
 from mercer.kernels.radial import RBF
 from mercer.solvers import landmark_ridge
@@ -46,6 +48,16 @@ ADVICE = {
 _LARGE_VALUES = 1 << 23
 _SAMPLE_ROWS = 20_000
 _SAMPLE_A_LANDMARK = 10
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Encode the objects of a piece, to see whether they can be."""
+
+    kernel: Kernel
+
+    def __call__(self, chunk: Chunk) -> None:
+        chunk.encode(self.kernel)
 
 
 class StreamedMachine(CallbackSupportMixin, KernelMachine):
@@ -63,6 +75,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
     checkpoint: Any
     verbose: bool
     strict = False
+    _takes_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [str, Kernel],
@@ -117,7 +130,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
                 raise InvalidInput(
                     f"{type(self).__name__}: a source of chunks brings its own targets; leave y."
                 )
-            first = X.read(0)
+            first = X.first()
             if first.y is None:
                 raise InvalidInput(
                     f"{type(self).__name__}: the chunks have no targets. Say which column they are."
@@ -141,14 +154,12 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         random = np.random.default_rng(spec.seed)
         sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
         try:
+            if is_frame(sample):
+                sample = self._check_objects(sample, reset=False)
             kernel, points = self._encode(sample)
         except InvalidInput:
             # Which row it is of all the data, and not of the sample, the pieces know.
-            for _, chunk in chunks.ahead(range(len(chunks))):
-                if isinstance(self.kernel, Kernel):
-                    chunk.encode(self.kernel)
-                else:
-                    chunk.encode(RBF())
+            chunks.each(Looking(self.kernel if isinstance(self.kernel, Kernel) else RBF()))
             raise
         kernel = kernel.resolve(points)
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
@@ -174,7 +185,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
     ) -> LandmarkProducts:
         # What matrices and pieces leave of the budget keeps kernel values.
         hold = max(0, self.memory - 40 * len(basis) ** 2 - self.memory // 8)
-        products = StreamedProducts(kernel, landmarks, chunks, basis.constant, hold=hold)
+        products = chunks.products(kernel, landmarks, basis.constant, hold)
         if self.checkpoint is None:
             return products
         return RecordedProducts(
@@ -185,8 +196,8 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         self, kernel: Kernel, landmarks: Points, basis: LandmarkBasis, chunks: Chunks
     ) -> dict[str, Any]:
         """Return what the passes of this fit depend on, in words and digests."""
-        ends = [chunks.read(0), chunks.read(len(chunks) - 1)]
-        few = [kernel(end.take(slice(0, 64)).X, landmarks) for end in ends]
+        ends = [chunks.first(), *chunks.at(np.array([chunks.rows - 1]))]
+        few = [kernel(end.X, landmarks) for end in ends]
         targets = [np.asarray(end.y) for end in ends]
         weights = [end.weights for end in ends if end.weights is not None]
         skip = ("checkpoint", "verbose", "time_limit", "max_iter", "kernel", "memory")
@@ -346,7 +357,7 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
             return self._pieces(objects, targets, weights)
 
         chunks = self._source(X, y, read)
-        shape = np.shape(chunks.read(0).y)
+        shape = np.shape(chunks.first().y)
         targets = 1 if len(shape) == 1 else shape[1]
         self.kernel_, landmarks, basis = self._bind_landmarks(chunks)
         products = self._products(self.kernel_, landmarks, basis, chunks)

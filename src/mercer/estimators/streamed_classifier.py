@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -26,21 +27,29 @@ from mercer.problems.landmark_losses import LOSSES, LandmarkClasses
 from mercer.solvers import landmark_newton
 
 
-class _Labelled(Chunks):
-    """Pieces whose targets are the numbers of their classes, and whose weights count classes."""
+@dataclass(frozen=True, eq=False)
+class _Labelling:
+    """Replace the targets of a piece by the numbers of their classes; let weights count classes."""
 
-    def __init__(self, chunks: Chunks, classes: Any, factors: Array | None) -> None:
-        self._chunks, self._classes, self._factors = chunks, classes, factors
-        self.starts = chunks.starts
+    classes: Any
+    factors: Array | None
 
-    def read(self, number: int) -> Chunk:
-        chunk = self._chunks.read(number)
-        labels = np.searchsorted(self._classes, chunk.y)
+    def __call__(self, chunk: Chunk) -> Chunk:
+        labels = np.searchsorted(self.classes, chunk.y)
         weights = chunk.weights
-        if self._factors is not None:
-            mine = self._factors[labels]
+        if self.factors is not None:
+            mine = self.factors[labels]
             weights = mine if weights is None else weights * mine
         return Chunk(chunk.X, labels, weights, chunk.first)
+
+
+def _count_classes(chunk: Chunk) -> tuple[Any, Any] | None:
+    """Return the classes in a piece and the weight of each; None where y has other columns."""
+    labels = np.asarray(chunk.y)
+    if labels.ndim != 1:
+        return None
+    values, codes = np.unique(labels, return_inverse=True)
+    return values, np.bincount(codes, chunk.weights, len(values))
 
 
 class StreamedClassifier(ClassifierMixin, StreamedMachine):
@@ -209,24 +218,23 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
     def _read_classes(self, chunks: Chunks) -> Chunks:
         """Find the classes in one pass, and return the pieces with their numbers as targets."""
         counts: dict[Any, float] = {}
-        for number in range(len(chunks)):
-            chunk = chunks.read(number)
-            labels = np.asarray(chunk.y)
-            if labels.ndim != 1:
+        types = []
+        for found in chunks.each(_count_classes):
+            if found is None:
                 raise InvalidInput(f"{type(self).__name__}: y has to have one class for each row.")
-            values, codes = np.unique(labels, return_inverse=True)
-            sums = np.bincount(codes, chunk.weights, len(values))
+            values, sums = found
+            types.append(values.dtype)
             for value, total in zip(values.tolist(), sums.tolist(), strict=True):
                 counts[value] = counts.get(value, 0.0) + total
         # A class whose rows have no weight is none, as if its rows were not there.
-        self.classes_ = np.array(sorted(counts), dtype=np.asarray(chunks.read(0).y).dtype)
+        self.classes_ = np.array(sorted(counts), dtype=np.result_type(*types))
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__}: there is only one class, {self.classes_[0]!r}; at least "
                 "two are needed."
             )
         factors = self._class_factors([counts[value] for value in sorted(counts)])
-        return _Labelled(chunks, self.classes_, factors)
+        return chunks.mapped(_Labelling(self.classes_, factors))
 
     def _class_factors(self, totals: list[float]) -> Array | None:
         if self.class_weight is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, row_count
 from mercer.kernels.points import Points
 
+if TYPE_CHECKING:
+    from mercer.gram.products import PiecewiseProducts
+
 CHUNK_ROWS = 32_768
+_FEW = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +105,59 @@ class Chunks:
             if waiting is not None:
                 yield waiting[0], waiting[1].result()
 
+    def first(self) -> Chunk:
+        """Return a few rows, to see what they look like."""
+        return self.read(0).take(slice(0, _FEW))
+
+    def each(self, function: Callable[[Chunk], Any]) -> list[Any]:
+        """Return what a function says of each piece: something small, since pieces may be far."""
+        return [function(chunk) for _, chunk in self.ahead(range(len(self)))]
+
+    def mapped(self, function: Callable[[Chunk], Chunk]) -> Chunks:
+        """Return the pieces as a function changes them, with as many rows each."""
+        return _Mapped(self, function)
+
     def sample(self, count: int, random: np.random.Generator) -> list[Chunk]:
         """Return rows drawn without replacement, in their order; all where they are few."""
         if count >= self.rows:
-            return [chunk for _, chunk in self.ahead(range(len(self)))]
-        drawn = np.sort(random.choice(self.rows, count, replace=False, shuffle=False))
-        edges = np.searchsorted(drawn, self.starts)
-        wanted = [number for number in range(len(self)) if edges[number] < edges[number + 1]]
-        return [
-            chunk.take(drawn[edges[number] : edges[number + 1]] - self.starts[number])
-            for number, chunk in self.ahead(wanted)
-        ]
+            return self.at(np.arange(self.rows))
+        return self.at(np.sort(random.choice(self.rows, count, replace=False, shuffle=False)))
+
+    def at(self, rows: IntArray) -> list[Chunk]:
+        """Return some rows, given by their numbers in rising order."""
+        places = self.places(rows)
+        return [chunk.take(places[number]) for number, chunk in self.ahead(places)]
+
+    def places(self, rows: IntArray) -> dict[int, IntArray]:
+        """Return in which pieces some rows are, numbered in rising order, and where there."""
+        edges = np.searchsorted(rows, self.starts)
+        return {
+            number: rows[edges[number] : edges[number + 1]] - self.starts[number]
+            for number in range(len(self))
+            if edges[number] < edges[number + 1]
+        }
+
+    def products(
+        self, kernel: Kernel, landmarks: Points, constant: bool, hold: int = 0
+    ) -> PiecewiseProducts:
+        """Return the products of the rows with landmarks, computed where the rows are.
+
+        ``hold`` bytes of this machine may keep kernel values between passes.
+        """
+        from mercer.gram.products import StreamedProducts
+
+        return StreamedProducts(kernel, landmarks, self, constant, hold=hold)
+
+
+class _Mapped(Chunks):
+    """Pieces that are changed when they are read."""
+
+    def __init__(self, chunks: Chunks, function: Callable[[Chunk], Chunk]) -> None:
+        self._chunks, self._function = chunks, function
+        self.starts = chunks.starts
+
+    def read(self, number: int) -> Chunk:
+        return self._function(self._chunks.read(number))
 
 
 class ArrayChunks(Chunks):

@@ -132,14 +132,19 @@ def choose_landmarks(
         raise InvalidParameter("choose_landmarks: spec=None says of no number of landmarks.")
     encoded = kernel.encode(points)
     settled = kernel.resolve(encoded)
-    if chosen.count > len(encoded):
-        raise InvalidParameter(
-            f"{chosen.count:,} landmarks were asked for, and there are {len(encoded):,} rows. Ask "
-            "for as many as there are rows at most, or leave the approximation out."
-        )
+    require_rows(chosen, len(encoded))
     require_definite(settled)
     random = np.random.default_rng(chosen.seed)
     return METHODS[chosen.method](settled, encoded, chosen, random, budget)
+
+
+def require_rows(spec: Nystrom, rows: int) -> None:
+    """Refuse more landmarks than there are rows."""
+    if spec.count > rows:
+        raise InvalidParameter(
+            f"{spec.count:,} landmarks were asked for, and there are {rows:,} rows. Ask for as "
+            "many as there are rows at most, or leave the approximation out."
+        )
 
 
 def require_definite(kernel: Kernel) -> None:
@@ -155,16 +160,20 @@ def _uniform(
     kernel: Kernel, points: Points, spec: Nystrom, random: np.random.Generator, budget: int
 ) -> Landmarks:
     del kernel, budget
-    n = len(points)
-    index = np.sort(random.permutation(n)[: spec.count]).astype(np.intp)
-    return Landmarks(points.take(index), index, None, n, spec)
+    index = uniform_rows(len(points), spec.count, random)
+    return Landmarks(points.take(index), index, None, len(points), spec)
+
+
+def uniform_rows(n: int, count: int, random: np.random.Generator) -> IntArray:
+    """Return the rows that ``"uniform"`` draws, in rising order."""
+    return np.sort(random.permutation(n)[:count]).astype(np.intp)
 
 
 def _pivoted(
     kernel: Kernel, points: Points, spec: Nystrom, random: np.random.Generator, budget: int
 ) -> Landmarks:
     n = len(points)
-    rows = min(n, max(spec.count, budget // (8 * spec.count)))
+    rows = pivoted_candidates(n, spec.count, budget)
     among = None if rows == n else np.sort(random.choice(n, rows, replace=False)).astype(np.intp)
     part = points if among is None else points.take(among)
     factor = pivoted_cholesky(Gram(kernel, part, dtype=np.float64), spec.count, random)
@@ -174,6 +183,11 @@ def _pivoted(
         index = np.zeros(1, dtype=np.intp)
     trace = float(factor.left.sum()) if among is None else None
     return Landmarks(points.take(index), index, trace, rows, spec)
+
+
+def pivoted_candidates(n: int, count: int, budget: int) -> int:
+    """Return among how many rows ``"pivoted"`` chooses."""
+    return min(n, max(count, budget // (8 * count)))
 
 
 def _kmeans(
@@ -189,7 +203,7 @@ def _kmeans(
             "they have no means. Use method='pivoted', which takes all data."
         )
     width = sum(_vectors(leaf).dimension for leaf in points.leaves.values())
-    rows = min(n, max(spec.count, min(_ROWS_A_CENTRE * spec.count, budget // (16 * width))))
+    rows = kmeans_candidates(n, spec.count, width, budget)
     among = np.sort(random.choice(n, rows, replace=False)) if rows < n else slice(0, n)
     leaves = {encoder: _vectors(leaf.take(among)) for encoder, leaf in points.leaves.items()}
     table = np.hstack([leaf.dense() for leaf in leaves.values()])
@@ -211,6 +225,11 @@ def _kmeans(
         for (encoder, leaf), part in parts
     }
     return Landmarks(Points.of(made, len(centres), points.dtype), None, None, rows, spec)
+
+
+def kmeans_candidates(n: int, count: int, width: int, budget: int) -> int:
+    """Return how many rows ``"kmeans"`` puts into clusters."""
+    return min(n, max(count, min(_ROWS_A_CENTRE * count, budget // (16 * width))))
 
 
 def _vectors(leaf: Any) -> Vectors:

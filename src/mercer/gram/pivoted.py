@@ -13,7 +13,7 @@ from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
 
-_EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)
 _FEWEST, _MOST = 8, 256
 """Proposals of one round."""
 
@@ -66,22 +66,22 @@ def pivoted_cholesky(
     first = K.diag().astype(np.float64)
     n, rank = len(first), min(rank, len(first))
     scale = float(np.abs(first).max(initial=0.0))
-    _check_sign(first, scale)
+    check_sign(first, scale)
     left = np.maximum(first, 0.0)
     F = np.zeros((n, rank), order="F")
     pivots = np.empty(rank, dtype=np.intp)
-    proposals = min(_MOST, max(_FEWEST, math.ceil(rank / 8)))
+    proposals = proposal_count(rank)
     done = 0
     while done < rank:
         _parallel.check_stopped()
         total = float(left.sum())
-        if total <= max(enough, n * scale * _EPS):
+        if total <= max(enough, n * scale * EPS):
             break
         drawn = random.choice(n, proposals, p=left / total).astype(np.intp)
         old = F[drawn, :done]
         square = K.square(drawn).astype(np.float64) - old @ old.T
         most = rank - done
-        accepted, L = _accept(square, left[drawn], random, max(scale * _EPS * 64, 1e-300), most)
+        accepted, L = accept(square, left[drawn], random, scale, most)
         if not len(accepted):
             left[drawn] = 0.0  # nothing but rounding was left of them
             continue
@@ -93,20 +93,27 @@ def pivoted_cholesky(
         F[:, done:end] = columns.T
         pivots[done:end] = new
         left -= np.einsum("ij,ij->j", columns, columns)
-        _check_sign(left, scale)
+        check_sign(left, scale)
         np.maximum(left, 0.0, out=left)
         left[new] = 0.0
         done = end
     return PivotedFactor(F[:, :done], pivots[:done], left)
 
 
-def _accept(
-    H: Array, drawn_from: Array, random: np.random.Generator, least: float, most: int
+def proposal_count(rank: int) -> int:
+    """Return how many pivots a round proposes."""
+    return min(_MOST, max(_FEWEST, math.ceil(rank / 8)))
+
+
+def accept(
+    H: Array, drawn_from: Array, random: np.random.Generator, scale: float, most: int
 ) -> tuple[IntArray, Array]:
     """Return which proposals are accepted, and the Cholesky factor of their square of H.
 
-    ``H`` is the residual matrix of all proposals; it is overwritten.
+    ``H`` is the residual matrix of all proposals; it is overwritten. ``drawn_from`` is its diagonal
+    when they were drawn, and ``scale`` the largest entry of the whole matrix.
     """
+    least = max(scale * EPS * 64, 1e-300)
     accepted: list[int] = []
     chances = random.random(len(H)) * drawn_from
     columns = []
@@ -124,7 +131,7 @@ def _accept(
     return at, L
 
 
-def _check_sign(left: Array, scale: float) -> None:
+def check_sign(left: Array, scale: float) -> None:
     """Refuse a matrix whose diagonal, or what is left of it, is negative by more than rounding."""
     lowest = float(left.min(initial=0.0))
     if lowest < -1e-6 * scale:

@@ -71,6 +71,17 @@ class Swept:
         return Swept(self.sums + other.sums, self.totals + other.totals)
 
 
+@dataclass(frozen=True, eq=False)
+class Squared:
+    """ΨᵀDΨ over some rows, and how many they are."""
+
+    sums: Array
+    rows: int
+
+    def __add__(self, other: Squared) -> Squared:
+        return Squared(self.sums + other.sums, self.rows + other.rows)
+
+
 Progress = Callable[[int, Swept], None]
 """Told after each piece how many are done, and the sums until there."""
 
@@ -106,7 +117,25 @@ class LandmarkProducts:
         raise NotImplementedError
 
 
-class StreamedProducts(LandmarkProducts):
+class PiecewiseProducts(LandmarkProducts):
+    """Products of rows that come in pieces: a sweep can go on where another one was stopped."""
+
+    chunks: Chunks
+
+    def sweep(
+        self,
+        V: Array,
+        rule: Rule,
+        precise: bool = False,
+        done: int = 0,
+        start: Swept | None = None,
+        progress: Progress | None = None,
+    ) -> Swept:
+        """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
+        raise NotImplementedError
+
+
+class StreamedProducts(PiecewiseProducts):
     """Products on this machine, one piece of the data after the other.
 
     Parameters
@@ -152,7 +181,6 @@ class StreamedProducts(LandmarkProducts):
         start: Swept | None = None,
         progress: Progress | None = None,
     ) -> Swept:
-        """Return ΦᵀR and sums; ``start`` holds those of the first ``done`` pieces."""
         total = start
         held = {} if precise else self._held
         numbers = range(done, len(self.chunks))
@@ -220,38 +248,43 @@ class StreamedProducts(LandmarkProducts):
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
     ) -> Array:
-        height = max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
         some: list[Chunk] = []
-        squares: Any = None
+        squares: Array | None = None
         chosen = waiting = 0
-
-        def take() -> None:
-            nonlocal squares, waiting
-            chunk = join_chunks(some)
-            some.clear()
-            waiting = 0
-            for tile in _cut(0, len(chunk), height):
-                part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
-                if squares is None:
-                    squares = np.zeros(part.shape)
-                squares += part
-
         for number, chunk in self.chunks.ahead(range(len(self.chunks))):
-            if share < 1:
-                # Numbers that depend on the place of a row alone: the same rows every time.
-                draw = np.random.default_rng([number, 20170529]).random(len(chunk))
-                chunk = chunk.take(np.flatnonzero(draw < share))
-            if len(chunk):
-                some.append(chunk)
-                chosen, waiting = chosen + len(chunk), waiting + len(chunk)
-            if waiting >= height:
-                take()
-        if not chosen:
-            return self.square(V, weighting, R, 1.0, precise)
-        if some:
-            take()
+            chunk = thinned(chunk, int(self.chunks.starts[number]), share)
+            some.append(chunk)
+            chosen, waiting = chosen + len(chunk), waiting + len(chunk)
+            if waiting >= self._square_rows or number == len(self.chunks) - 1:
+                squares = self.square_rows(join_chunks(some), V, weighting, R, precise, squares)
+                some.clear()
+                waiting = 0
+        assert squares is not None
         squares *= self.rows / chosen
-        return np.asarray(squares)
+        return squares
+
+    def square_rows(
+        self,
+        chunk: Chunk,
+        V: Array,
+        weighting: Weighting,
+        R: Array,
+        precise: bool,
+        squares: Array | None = None,
+    ) -> Array:
+        """Return ΨᵀDΨ over the rows of one piece, added to ``squares`` where these are given."""
+        for tile in _cut(0, len(chunk), self._square_rows):
+            part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
+            if squares is None:
+                squares = np.zeros(part.shape)
+            squares += part
+        assert squares is not None
+        return squares
+
+    @property
+    def _square_rows(self) -> int:
+        """How many rows are squared at once."""
+        return max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
 
     def square_chunk(
         self, chunk: Chunk, V: Array, weighting: Weighting, R: Array, precise: bool
@@ -305,6 +338,21 @@ class StreamedProducts(LandmarkProducts):
             return None
         self._hold -= size
         return np.empty((len(chunk), len(self.landmarks)), dtype=np.float32)
+
+
+def thinned(chunk: Chunk, first: int, share: float) -> Chunk:
+    """Return a random share of the rows of a piece that begins with row ``first``, at least one."""
+    if share >= 1:
+        return chunk
+    some = np.flatnonzero(_draws(first, len(chunk)) < share)
+    return chunk.take(some if some.size else slice(0, 1))
+
+
+def _draws(first: int, count: int) -> Array:
+    """Return random numbers that depend on the place of a row alone, however rows are cut."""
+    random = np.random.Philox(key=20170529)
+    random.advance(first // 4)  # four numbers at each step of its counter
+    return np.random.Generator(random).random(first % 4 + count)[first % 4 :]
 
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:

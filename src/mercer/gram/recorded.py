@@ -18,7 +18,7 @@ from mercer._files import container
 from mercer._files.container import Content
 from mercer._typing import Array
 from mercer.exceptions import InvalidCheckpoint, InvalidModelFile
-from mercer.gram.products import LandmarkProducts, Rule, StreamedProducts, Swept, Weighting
+from mercer.gram.products import LandmarkProducts, PiecewiseProducts, Rule, Swept, Weighting
 
 SECONDS = 20.0
 """How often a checkpoint is written, at most."""
@@ -32,7 +32,7 @@ class RecordedProducts(LandmarkProducts):
 
     Parameters
     ----------
-    products : StreamedProducts
+    products : PiecewiseProducts
         Who computes.
     path : path
         The file; it is replaced in one step, so that it is always whole.
@@ -42,7 +42,7 @@ class RecordedProducts(LandmarkProducts):
     """
 
     def __init__(
-        self, products: StreamedProducts, path: str | os.PathLike[str], identity: Mapping[str, Any]
+        self, products: PiecewiseProducts, path: str | os.PathLike[str], identity: Mapping[str, Any]
     ) -> None:
         self._products, self._path, self._identity = products, path, dict(identity)
         self.rows, self.columns = products.rows, products.columns

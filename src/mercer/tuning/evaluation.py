@@ -23,6 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from mercer._typing import IntArray
+from mercer.estimators.auto import Axes
 from mercer.estimators.race import Race
 from mercer.estimators.shared import Fitted, Fold, SharedFits, fits_memory
 from mercer.kernels.encoders import as_narwhals, is_frame
@@ -101,8 +102,21 @@ class Evaluation:
         except Stopped:
             self.stopped = "reached its time limit"
         self.race.settle()
+        self._tell_trouble()
+
+    def axes(self) -> Axes:
+        """Return the automatic grid for these data."""
+        return Axes.of(self.estimator, self.X)
+
+    def fitted(self, estimator: Any) -> Any:
+        """Fit an estimator to all rows, and return it."""
+        wanted = (self.X,) if self.y is None else (self.X, self.y)
+        estimator.fit(*wanted, **self.fit_params)
+        return estimator
+
+    def _tell_trouble(self) -> None:
         for text in sorted(self._trouble):
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
         self._trouble.clear()
 
     # ---- on shared matrices ------------------------------------------------------------------
@@ -115,7 +129,7 @@ class Evaluation:
         shareable = _known_scorer(self.scorers) and fits_memory(_num_samples(self.X))
         for cell in cells:
             made = self._made(cell) if shareable else None
-            before, machine, weight = (None, None, "") if made is None else _taken_apart(made)
+            before, machine, weight = (None, None, "") if made is None else taken_apart(made)
             if not getattr(machine, "_shares_matrix", False) or set(self.fit_params) - {weight}:
                 alone += [(cell, k) for k in every]
                 continue
@@ -297,7 +311,7 @@ def _known_scorer(scorers: Any) -> bool:
     return isinstance(scorers, _BaseScorer | _PassthroughScorer)
 
 
-def _taken_apart(estimator: Any) -> tuple[Any, Any, str]:
+def taken_apart(estimator: Any) -> tuple[Any, Any, str]:
     """Return the steps before the machine (None if there are none), the machine, its weights."""
     steps = getattr(estimator, "steps", None)
     if steps is None:

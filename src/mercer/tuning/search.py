@@ -22,7 +22,6 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_method_params, indexable
 
-from mercer.estimators.auto import Axes
 from mercer.estimators.choice import caller_level
 from mercer.estimators.race import Race, highest_score
 from mercer.exceptions import InvalidParameter
@@ -68,6 +67,8 @@ class GridSearchCV(model_selection.GridSearchCV):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
     _watch: Watch | None = None
+    _evaluation: Callable[..., Evaluation] = Evaluation
+    """Where scores come from: the cores of this machine, or others."""
 
     def __init__(
         self,
@@ -127,7 +128,7 @@ class GridSearchCV(model_selection.GridSearchCV):
             )
         if not splits:
             raise ValueError("No fits were performed. Was the CV iterator empty?")
-        evaluation = Evaluation(
+        evaluation = self._evaluation(
             clone(self.estimator),
             X,
             y,
@@ -143,13 +144,13 @@ class GridSearchCV(model_selection.GridSearchCV):
             ends=math.inf if self.time_limit is None else began + self.time_limit,
             watch=self._watch,
         )
-        self._evaluate(evaluation, X)
+        self._evaluate(evaluation)
         if evaluation.interrupted and not evaluation.complete:
             raise KeyboardInterrupt(f"{type(self).__name__}: there is no score yet to choose by.")
         results = self._tabulate(evaluation)
         self._choose(results, scorers, metric)
         if self.refit:
-            self._refit(X, y, routed.estimator.fit)
+            self._refit(evaluation)
         self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
         self.cv_results_ = results
         return self
@@ -167,11 +168,11 @@ class GridSearchCV(model_selection.GridSearchCV):
             scorer = scorers._scorers.get(metric)
         return highest_score(scorer, get_tags(self.estimator).estimator_type)
 
-    def _evaluate(self, evaluation: Evaluation, X: Any) -> None:
+    def _evaluate(self, evaluation: Evaluation) -> None:
         if not isinstance(self.param_grid, str):
             evaluation.add(list(ParameterGrid(self.param_grid)))
             return
-        axes = Axes.of(self.estimator, X)
+        axes = evaluation.axes()
         evaluation.add(axes.cells())
         while not evaluation.stopped:
             more = axes.extended(evaluation.candidates, evaluation.race.scores.mean(axis=1))
@@ -235,13 +236,12 @@ class GridSearchCV(model_selection.GridSearchCV):
             self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
         self.best_params_ = results["params"][self.best_index_]
 
-    def _refit(self, X: Any, y: Any, fit_params: dict[str, Any]) -> None:
+    def _refit(self, evaluation: Evaluation) -> None:
         # Parameters may be estimators or kernels, which the fit must not change.
         chosen = clone(self.best_params_, safe=False)
-        self.best_estimator_ = clone(clone(self.estimator).set_params(**chosen))
+        best = clone(clone(self.estimator).set_params(**chosen))
         began = time.perf_counter()
-        wanted = (X,) if y is None else (X, y)
-        self.best_estimator_.fit(*wanted, **fit_params)
+        self.best_estimator_ = evaluation.fitted(best)
         self.refit_time_ = time.perf_counter() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

@@ -1,0 +1,17 @@
+"""The same machines over many computers, by Dask."""
+
+from mercer.exceptions import MissingDependency
+
+try:
+    import dask.array as _array
+    import distributed as _distributed
+except ImportError as error:
+    raise MissingDependency(
+        "mercer.distributed needs Dask. Install it with pip install 'mercer[dask]'."
+    ) from error
+
+from mercer.distributed.gram import Gram as Gram, kernel_matrix as kernel_matrix
+from mercer.distributed.landmarks import choose_landmarks as choose_landmarks
+from mercer.distributed.machines import fit as fit, predict as predict
+
+del MissingDependency, _array, _distributed
