@@ -260,7 +260,8 @@ labels = (y > 0.2).astype(int)
 kind, folder = sys.argv[1], sys.argv[2]
 
 def machine(checkpoint):
-    made = getattr(mercer, kind)(approximation=40, memory=1_000_000, tol=1e-6, checkpoint=checkpoint)
+    settings = {"approximation": 40, "memory": 1_000_000, "tol": 1e-6}
+    made = getattr(mercer, kind)(**settings, checkpoint=checkpoint)
     return made.fit(X, y if kind == "StreamedRidge" else labels)
 
 def child(checkpoint, out):
