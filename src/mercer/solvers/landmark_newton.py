@@ -32,6 +32,8 @@ _STILL = 1e-7
 """A relative fall of the value that is none."""
 _ARRIVED = 1e-5
 """Relative error at which rounding may stop it: the gap is its square."""
+_PATIENCE = 10
+"""Steps in float32 within which an error has to fall by half; else float64 takes over."""
 _MANY_STEPS = 6
 """Conjugate steps that say that the preconditioner is out of date."""
 
@@ -167,8 +169,14 @@ class _Newton:
         Z = G(residual)
         direction, rho = Z, self.dots(residual, Z)
         goal, steps = share**2 * rho, 0
+        heights = []
         while (rho > goal).any() and self.watch.steps < self.watch.max_iter:
             if time.perf_counter() > self.watch.ends and steps:
+                break
+            heights.append(float((rho / goal).max()))
+            if not self.double and steps >= _PATIENCE and heights[-1] > heights[-_PATIENCE] / 4:
+                # float32 has given what it can.
+                self.double = True
                 break
             both = np.hstack([here, self.basis.embed(direction)])
             swept = self.products.sweep(both, rule, self.double)
