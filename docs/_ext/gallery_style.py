@@ -46,6 +46,7 @@ class Order:
         "plot_random_features",
         "plot_large_gram",
         "plot_landmarks",
+        "plot_streaming",
         "plot_margin",
         "plot_boundaries",
         "plot_multiclass",

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._memory import readable
 from mercer._typing import Array
 from mercer.estimators.choice import caller_level, check_definite, check_name
+from mercer.estimators.landmark_fits import judge_ridge_on_landmarks
 from mercer.estimators.machine import KernelMachine
 from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.ridge_shared import read_targets, read_weights
@@ -36,6 +37,7 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import is_frame
 from mercer.kernels.points import Points
 from mercer.kernels.radial import RBF
+from mercer.problems.certificate import Certificate
 from mercer.solvers import landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis
 
@@ -372,6 +374,9 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
         self.dual_coef_ = found.coefficients[:, 0].copy() if one else found.coefficients
         self.intercept_ = float(found.constants[0]) if one else found.constants
         return self
+
+    def _judge(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        return judge_ridge_on_landmarks(self, X, y, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """Return f(x) + b for each object: shape (m,) or (m, targets)."""

@@ -17,12 +17,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_y
 
 from mercer._typing import Array
+from mercer.estimators.landmark_fits import judge_classes_on_landmarks
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.ridge_shared import read_weights
 from mercer.estimators.streamed import StreamedMachine
 from mercer.exceptions import InvalidInput
 from mercer.gram.chunks import Chunk, Chunks
 from mercer.gram.recorded import RecordedProducts
+from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import LOSSES, LandmarkClasses
 from mercer.solvers import landmark_newton
 
@@ -123,7 +125,7 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         approximation: Any = 1000,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 500,
         time_limit: float | None = None,
         memory: int = 1 << 31,
@@ -191,6 +193,16 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         self.intercept_ = found.constants
         return self
 
+    def _judge(self, X: Any, y: Any, sample_weight: Any) -> Certificate:
+        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
+        weights = read_weights(sample_weight, len(labels))
+        totals = np.bincount(labels, weights, len(self.classes_))
+        factors = self._class_factors(totals.tolist())
+        if factors is not None:
+            weights = weights * factors[labels]
+        loss = LOSSES[self.loss](len(self.classes_))
+        return judge_classes_on_landmarks(self, loss, X, y, weights)
+
     def decision_function(self, X: Any) -> Array:
         """Return f + b: shape (m,) for two classes, else (m, classes)."""
         values = self._values(X)
@@ -226,12 +238,12 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
             types.append(values.dtype)
             for value, total in zip(values.tolist(), sums.tolist(), strict=True):
                 counts[value] = counts.get(value, 0.0) + total
-        # A class whose rows have no weight is none, as if its rows were not there.
         self.classes_ = np.array(sorted(counts), dtype=np.result_type(*types))
-        if len(self.classes_) < 2:
+        weighty = [value for value in sorted(counts) if counts[value] > 0]
+        if len(weighty) < 2:
             raise ValueError(
-                f"{type(self).__name__}: there is only one class, {self.classes_[0]!r}; at least "
-                "two are needed."
+                f"{type(self).__name__}: there is only one class with weight, {weighty[:1]}; at "
+                "least two are needed."
             )
         factors = self._class_factors([counts[value] for value in sorted(counts)])
         return chunks.mapped(_Labelling(self.classes_, factors))

@@ -54,7 +54,8 @@ def open_chunks(
     if rows < 1:
         raise InvalidInput(f"open_chunks: rows={rows!r} has to be a whole number, 1 or more.")
     if isinstance(source, tuple):
-        return ArrayChunks(source[0], *source[1:3], size=rows)
+        X, y, given = (*source, None, None)[:3]
+        return ArrayChunks(X, y, given, rows)
     if not isinstance(source, str | os.PathLike):
         pieces = _dataset_pieces(source, str(getattr(source, "files", ["dataset"])[0]))
         return TableChunks(pieces, target, columns, weights, table, rows)

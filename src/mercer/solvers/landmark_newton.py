@@ -28,8 +28,12 @@ _SIZES = tuple(2.0**-i for i in range(1, 11))
 _ARMIJO = 1e-4
 _LOOSE = 0.1
 """How well a Newton system is solved far from the answer."""
+_STILL = 1e-7
+"""A relative fall of the value that is none."""
 _ARRIVED = 1e-5
 """Relative error at which rounding may stop it: the gap is its square."""
+_PATIENCE = 10
+"""Steps in float32 within which an error has to fall by half; else float64 takes over."""
 _MANY_STEPS = 6
 """Conjugate steps that say that the preconditioner is out of date."""
 
@@ -96,7 +100,7 @@ class _Newton:
     def run(self) -> _Place:
         place = self.look(np.zeros((len(self.basis), self.problem.loss.functions)))
         G: Callable[[Array], Array] | None = None
-        error, steps = math.inf, 0
+        error, value, steps = math.inf, math.inf, 0
         try:
             while True:
                 if G is None or steps > _MANY_STEPS:
@@ -104,11 +108,13 @@ class _Newton:
                 last, error = error, self.error(place, G)
                 if error <= self.tol:
                     break
-                if error > 0.5 * last:
+                still = place.value > (1 - _STILL) * value
+                value = place.value
+                if still and error > 0.5 * last:
                     if self.double and error <= max(10 * self.tol, _ARRIVED):
                         # Rounding keeps it from going on; the gap is next to nothing.
                         break
-                    # Perhaps float32 is to blame.
+                    # Neither the value nor the error falls: perhaps float32 is to blame.
                     self.double = True
                 if self.watch.over(error):
                     break
@@ -163,8 +169,14 @@ class _Newton:
         Z = G(residual)
         direction, rho = Z, self.dots(residual, Z)
         goal, steps = share**2 * rho, 0
+        heights = []
         while (rho > goal).any() and self.watch.steps < self.watch.max_iter:
             if time.perf_counter() > self.watch.ends and steps:
+                break
+            heights.append(float((rho / goal).max()))
+            if not self.double and steps >= _PATIENCE and heights[-1] > heights[-_PATIENCE] / 4:
+                # float32 has given what it can.
+                self.double = True
                 break
             both = np.hstack([here, self.basis.embed(direction)])
             swept = self.products.sweep(both, rule, self.double)
