@@ -18,7 +18,11 @@ def _client():
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
     )
     client = Client(cluster, set_as_default=False)
     atexit.register(cluster.close)
@@ -41,6 +45,7 @@ def _ridge(contender, rows):
     machine = StreamedRidge(1.0, gamma=0.05, approximation=300)
     if contender == OURS:
         return lambda: machine.fit(X, y)
+    import dask
     import dask.array as da
 
     from mercer import distributed
@@ -48,7 +53,8 @@ def _ridge(contender, rows):
     client = _client()
     # The rows are on the workers before the clock starts, as they are in memory here.
     lazy = [da.from_array(part, chunks=(rows // 16, *part.shape[1:])) for part in (X, y)]
-    held = client.persist(lazy)
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}):
+        held = client.persist(lazy)
     return lambda: distributed.fit(machine, *held, client=client)
 
 
@@ -85,7 +91,7 @@ def _same_scores(searches):
 
 def _cases(scale):
     names = (OURS, CLUSTER)
-    rows, few = max(2000, scaled(400_000, scale)), max(200, scaled(2_000, scale))
+    rows, few = max(2000, scaled(200_000, scale)), max(200, scaled(2_000, scale))
     return [
         InProcess(
             label=f"StreamedRidge, {rows:,} × 10, 300 landmarks",
@@ -102,4 +108,4 @@ def _cases(scale):
     ]
 
 
-JOB = Job("distributed", "One process against two Dask workers on this computer", _cases, repeats=5)
+JOB = Job("distributed", "One process against two Dask workers on this computer", _cases, repeats=3)

@@ -125,10 +125,14 @@ class Cluster:
                 ) from error
             raise
 
-    def _workers(self) -> int:
+    def threads(self) -> int:
+        """Return how many tasks can run at a time, 1 at least."""
+        return max(1, sum(self._workers().values()))
+
+    def _workers(self) -> dict[str, int]:
         if self.client.scheduler is None or self.client.status not in ("running", "connecting"):
             raise OSError("the client is closed")
-        return len(self.client.nthreads())
+        return dict(self.client.nthreads())
 
     def _require_workers(self) -> None:
         """Wait a moment for the workers of a cluster that has only just begun."""

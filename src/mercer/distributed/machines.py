@@ -22,9 +22,10 @@ def fit(machine: Any, X: Any, y: Any = None, *, client: Any = None, **params: An
     on the workers, a sample for the landmarks and sums of the size of the landmarks come here.
     Nothing else differs from a fit on one machine, and the answer is the same to rounding.
 
-    A search (:class:`~mercer.GridSearchCV`) becomes one task for each fold and each kernel. All
-    rows have to fit each worker; the targets come here to cut the folds. Every score is computed,
-    as ``exhaustive=True`` does on one machine, and the best machine is fitted on a worker.
+    A search (:class:`~mercer.GridSearchCV`) becomes tasks: one for each kernel and fold, or for
+    several folds of a kernel where there is enough to do. All rows have to fit each worker; the
+    targets come here to cut the folds. Every score is computed, as ``exhaustive=True`` does on one
+    machine, and the best machine is fitted on a worker.
 
     A worker that is lost costs time: Dask computes what it had elsewhere. Where all workers are
     lost, :class:`~mercer.ClusterFailure` is raised after 30 s, or after Dask's setting

@@ -21,11 +21,14 @@ from mercer.gram.chunks import Chunk, join_rows
 from mercer.tuning.evaluation import Evaluation, Result, Stopped, taken_apart
 from mercer.tuning.search import GridSearchCV
 
+_TASKS_A_THREAD = 3
+"""Tasks of a search for each thread of the cluster, at least, where there are as many."""
+
 
 def fit_search(
     search: GridSearchCV, X: Any, y: Any, client: Any, params: dict[str, Any]
 ) -> GridSearchCV:
-    """Fit a search with one task for each fold and each kernel; return the search.
+    """Fit a search with one task for each kernel and some folds; return the search.
 
     The tasks run the code of one machine on all rows of a fold. Every score is computed, as
     ``exhaustive=True`` does here.
@@ -76,25 +79,29 @@ class DistributedEvaluation(Evaluation):
         return self.cluster.fetch(self.cluster.submit(_fit, self.study, self.data, estimator))
 
     def _share(self, cells: Sequence[int]) -> list[tuple[int, int]]:
-        """Do all fits; those of one kernel on one fold share its matrix."""
+        """Do all fits; those of one kernel on some folds share its matrix."""
         groups = self._groups(cells)
-        jobs = [(fold, group) for fold in range(len(self.splits)) for group in groups]
+        # Folds that stay together share one matrix, if there is enough to do without cutting them.
+        wanted = -(-_TASKS_A_THREAD * self.cluster.threads() // max(1, len(groups)))
+        folds = np.array_split(np.arange(len(self.splits)), min(wanted, len(self.splits)))
+        jobs = [(some.tolist(), group) for some in folds for group in groups]
         many = len(jobs)
         tasks = self.cluster.map(
             _evaluate,
             [self.study] * many,
             [self.data] * many,
-            [fold for fold, _ in jobs],
+            [some for some, _ in jobs],
             [[self.candidates[cell] for cell in group] for _, group in jobs],
         )
-        for (fold, group), task in zip(jobs, tasks, strict=True):
+        for (some, group), task in zip(jobs, tasks, strict=True):
             try:
                 results, trouble = self.cluster.fetch(task, self._deadline)
             except TimeoutError:
                 raise Stopped from None
             self._trouble |= trouble
-            for cell, result in zip(group, results, strict=True):
-                self._keep(cell, fold, result)
+            for cell, row in zip(group, results, strict=True):
+                for fold, result in zip(some, row, strict=True):
+                    self._keep(cell, fold, result)
             self._between()
         return []
 
@@ -153,11 +160,11 @@ class _Part(Evaluation):
 
 
 def _evaluate(
-    study: _Study, X: Any, fold: int, candidates: list[dict[str, Any]]
-) -> tuple[list[Result | None], set[str]]:
-    part = study.on(X, [fold])
+    study: _Study, X: Any, folds: list[int], candidates: list[dict[str, Any]]
+) -> tuple[list[list[Result]], set[str]]:
+    part = study.on(X, folds)
     part.add(candidates)
-    return [row[0] for row in part.results], part._trouble
+    return [[result for result in row if result is not None] for row in part.results], part._trouble
 
 
 def _fit(study: _Study, X: Any, estimator: Any) -> Any:
