@@ -195,8 +195,11 @@ def test_certificates_read_well():
     assert "relative gap         0.1\n" in text
     assert "1,234,567" in text
     assert "98,765" in text
+    assert "approximation" not in text
+    text = repr(dataclasses.replace(CERTIFICATE, approximation_cost=0.25))
     for field in dataclasses.fields(Certificate)[1:-1]:
         assert field.name.replace("_", " ") in text
+    assert "approximation cost   0.25" in text
 
 
 def test_certificates_in_notebooks_are_escaped():
