@@ -181,7 +181,7 @@ def test_the_gram_matrix_of_a_tall_path_gives_the_same_as_the_data():
 def test_columns_far_from_zero():
     X, y = data(200, 30)
     near = Lasso(0.05, tol=1e-9).fit(X, y)
-    far = Lasso(0.05, tol=1e-8).fit(X + 1e6, y)  # rounding leaves a gap of about 1e-9
+    far = Lasso(0.05, tol=1e-9).fit(X + 1e6, y)  # rounding leaves a gap of about 1e-9
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-7)
 
 

@@ -15,7 +15,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import mercer
-from mercer import SVC, SVR, GridSearchCV, InvalidParameter, NuSVC, NuSVR, OneClassSVM
+from mercer import (
+    SVC,
+    SVR,
+    GridSearchCV,
+    InvalidParameter,
+    KernelRidge,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
 
 TOL = 1e-5
 GRID = {"C": [0.01, 1.0, 100.0, 1e4], "gamma": [0.001, 0.05, 1.0, "scale"]}
@@ -318,6 +327,18 @@ def test_bad_arguments(two):
         GridSearchCV(Majority()).fit(*two)
     with pytest.raises(ValueError, match="NaN"):
         GridSearchCV(SVC(), {"C": [1.0]}, error_score="raise").fit(two[0] * np.nan, two[1])
+
+
+@pytest.mark.parametrize("values", [[1.0, -1.0], [-1.0]])
+@pytest.mark.parametrize(("machine", "name"), [(SVC(), "C"), (KernelRidge(kernel="rbf"), "alpha")])
+def test_a_value_that_no_fit_takes_is_an_error_in_a_search_too(two, machine, name, values):
+    X, y = two
+    with pytest.raises(ValueError, match=name):
+        GridSearchCV(machine, {name: values}, cv=2, error_score="raise").fit(X, y)
+    if len(values) > 1:
+        with pytest.warns(FitFailedWarning), pytest.warns(UserWarning, match="non-finite"):
+            search = GridSearchCV(machine, {name: values}, cv=2).fit(X, y)
+        assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

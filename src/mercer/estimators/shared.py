@@ -174,6 +174,7 @@ class SharedFits:
         """Settle the kernel of each cell on each training part; list the jobs of each kernel."""
         sources: dict[int, _Source] = {}
         plan: dict[tuple[Any, ...], list[_Job]] = defaultdict(list)
+        refused = {cell for cell, machine in enumerate(self.machines) if not _accepted(machine)}
         for k, fold in enumerate(self.folds):
             source = sources.setdefault(id(fold.objects), _Source(fold.objects))
             jobs: dict[tuple[Any, ...], _Job | None] = {}
@@ -185,11 +186,11 @@ class SharedFits:
                     if kernel is not None:
                         plan[look].append(jobs[look])  # type: ignore[arg-type]
                 job = jobs[look]
-                if job is None:
+                if job is None or cell in refused:
                     self.failed.append((cell, k))
                 else:
                     job.cells.append(cell)
-        return list(plan.values())
+        return [jobs for jobs in plan.values() if jobs[0].cells]
 
     def _do(self, job: _Job, K: Array | None) -> None:
         if K is None:
@@ -255,6 +256,15 @@ class SharedFits:
             )
 
 
+def _accepted(machine: Any) -> bool:
+    """Whether a machine takes its own parameters; if not, a fit of its own will say why."""
+    try:
+        machine._untold()._check_parameters()
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
 class _Source:
     """Some objects, read and encoded once for each way of looking at them."""
 
@@ -286,7 +296,6 @@ class _Source:
         look = machine._kernel_parameters()
         if look not in self._encoded:
             twin = machine._untold()
-            twin._check_parameters()
             X = twin._read_training(self.objects, None)
             if machine._mode == "matrix":
                 matrix = Precomputed(X)

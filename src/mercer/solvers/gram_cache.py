@@ -68,11 +68,13 @@ class GramCache:
         self.columns = np.concatenate([self.columns, new])
         self.inside[new] = True
 
-    def block(self, kept: NDArray[np.bool_]) -> Block:
-        """Return the problem of the columns here that are kept, or of all if most are."""
-        m = len(self)
+    def block(self, kept: NDArray[np.bool_], exactly: bool = False) -> Block:
+        """Return the problem of the columns here that are kept, or of all if most are.
+
+        ``exactly`` those that are kept, whatever the copy costs.
+        """
         at = np.flatnonzero(kept[self.columns])
-        if len(at) > _WORTH_A_COPY * m:
+        if len(at) > _WORTH_A_COPY * len(self) and not exactly:
             return Block(self.columns, self.G, self.q)
         columns = self.columns[at]
         return Block(columns, self.G[np.ix_(at, at)], self.q[at])
