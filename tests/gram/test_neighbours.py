@@ -5,7 +5,8 @@ import pytest
 from sklearn.neighbors import kneighbors_graph
 
 from mercer import RBF, FeatureGram, Gram, InvalidParameter, Linear
-from mercer.gram.neighbours import neighbour_graph
+from mercer.gram.held import HeldGram
+from mercer.gram.neighbours import NeighbourSearch, neighbour_graph
 
 X = np.random.default_rng(0).normal(size=(600, 4))
 X.flags.writeable = False
@@ -20,10 +21,13 @@ def test_it_is_the_graph_of_scikit_learn(gram):
     np.testing.assert_array_equal(ours.toarray(), W.maximum(W.T).toarray())
 
 
-def test_the_matrix_is_kept_on_the_way():
-    K = np.empty((600, 600), dtype=np.float32)
-    neighbour_graph(Gram(RBF(0.1), X), 3, keep=K)
-    np.testing.assert_allclose(K, RBF(0.1)(X), atol=1e-7)
+def test_neighbours_are_found_in_full_precision_while_the_matrix_is_held_in_half_of_it():
+    gram = Gram(RBF(1e-9), X)  # All values are 1 in float32.
+    search = NeighbourSearch(gram.diag(), 3, "heat")
+    held = HeldGram(gram, np.float32, search.look)
+    np.testing.assert_allclose(held.dense(), RBF(1e-9)(X), atol=1e-7)
+    found, alone = search.graph().weights, neighbour_graph(gram, 3).weights
+    np.testing.assert_array_equal(found.toarray(), alone.toarray())
 
 
 def test_threads_and_ties_do_not_matter(monkeypatch):

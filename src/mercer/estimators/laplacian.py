@@ -121,8 +121,10 @@ class LaplacianMachine(KernelMachine):
         gram = gram_of(kernel, points)
         cheap = self._mode == "kernel" and self._takes_vectors()
         # Products through features are as fast as those with a matrix that is held.
-        dtype = precision(len(points), cheap) if isinstance(gram, Gram) else None
-        return Neighbourhood(gram, self.n_neighbors, self.weights, dtype)
+        dtype = precision(len(points), cheap)
+        if isinstance(gram, Gram) and dtype is not None:
+            return Neighbourhood.holding(gram, self.n_neighbors, self.weights, dtype)
+        return Neighbourhood.of(gram, self.n_neighbors, self.weights)
 
     def _roughness(self, graph: NeighbourGraph) -> Roughness:
         return Roughness(graph.laplacian(self.normalized), float(self.smoothness), self.power)
@@ -178,9 +180,8 @@ class LaplacianMachine(KernelMachine):
                 f"certify: the model was fitted on {len(columns)} rows, and X has {len(points)}. "
                 "Pass the training data."
             )
-        ground = Neighbourhood(
-            Gram(self.kernel_, points, dtype=np.float64), self.n_neighbors, self.weights
-        )
+        gram = Gram(self.kernel_, points, dtype=np.float64)
+        ground = Neighbourhood.of(gram, self.n_neighbors, self.weights)
         problems = pose(self._roughness(ground.graph))
         F = ground.exact(columns)
         duals = [p.dual_point(f) for p, f in zip(problems, F.T, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from mercer import _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.operator import Gram, GramMatrix, row_numbers
 from mercer.kernels.definite import Definite
+
+Look = Callable[[slice, slice, Array], None]
 
 _TILE = 512
 _FULL_PRECISION = 25_000_000
@@ -21,9 +24,18 @@ class HeldGram(GramMatrix):
     """The upper triangle of a symmetric Gram matrix, in square tiles.
 
     It takes half of the memory of the matrix (a quarter in float32), and a product reads it once.
+
+    Parameters
+    ----------
+    gram : Gram
+    dtype : dtype
+        The precision in which it is held.
+    look : function, optional
+        Is shown each tile, with its rows and columns, in the precision of ``gram``. Threads call
+        it side by side.
     """
 
-    def __init__(self, gram: Gram, dtype: Any = None) -> None:
+    def __init__(self, gram: Gram, dtype: Any = None, look: Look | None = None) -> None:
         gram._check_symmetric()
         self.shape = gram.shape
         self.dtype = np.dtype(dtype or gram.dtype)
@@ -32,7 +44,8 @@ class HeldGram(GramMatrix):
         n = self.shape[0]
         self._parts = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
         self._tiles: dict[tuple[int, int], Array] = {}
-        values = gram if gram.dtype == self.dtype else gram.in_precision(self.dtype)
+        fine = look is not None or gram.dtype == self.dtype
+        values = gram if fine else gram.in_precision(self.dtype)
         evaluator = values._evaluator
         evaluator._prepare()
 
@@ -40,7 +53,10 @@ class HeldGram(GramMatrix):
 
         def task(at: tuple[int, int]) -> None:
             i, j = at
-            tile = self._tiles[at] = evaluator.values(self._parts[i], self._parts[j])
+            values = evaluator.values(self._parts[i], self._parts[j])
+            if look is not None:
+                look(self._parts[i], self._parts[j], values)
+            tile = self._tiles[at] = values.astype(self.dtype, copy=False)
             squares.append(float(np.vdot(tile, tile)) * (1 if i == j else 2))
 
         count = len(self._parts)

@@ -55,7 +55,7 @@ class NeighbourGraph:
 
 
 def neighbour_graph(
-    gram: GramMatrix, neighbours: int = 10, weights: str = "heat", keep: Array | None = None
+    gram: GramMatrix, neighbours: int = 10, weights: str = "heat"
 ) -> NeighbourGraph:
     """Join each point to its nearest ones in d²(x, z) = k(x, x) − 2k(x, z) + k(z, z).
 
@@ -70,51 +70,73 @@ def neighbour_graph(
         have more.
     weights : {"heat", "binary"}
         exp(−d²/m) with the mean m of d² over all pairs of nearest neighbours, or 1 for each edge.
-    keep : array of shape (n, n), optional
-        Is filled with the values that are computed anyway, in its own precision.
     """
-    if weights not in WEIGHTS:
-        raise InvalidParameter(f"weights={weights!r} has to be one of {', '.join(WEIGHTS)}.")
+    search = NeighbourSearch(gram.diag(), neighbours, weights)
     n = gram.shape[0]
-    if neighbours < 1:
-        raise InvalidParameter(f"neighbours={neighbours} has to be 1 or more.")
-    count = min(neighbours, n - 1)
-    diagonal = np.asarray(gram.diag(), dtype=np.float64)
-    threads = _parallel.thread_count()
     parts = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
     pairs = [(i, j) for at, i in enumerate(parts) for j in parts[at:]]
-    # One set of lists for each thread, since a point is met by several blocks at once.
-    spare = [_Lists(n, count) for _ in range(threads)]
 
     def task(pair: tuple[slice, slice]) -> None:
         i, j = pair
-        block = np.ascontiguousarray(gram.block(i, j), dtype=np.float64)
-        lists = spare.pop()
-        for rows, columns, part in ((i, j, block), (j, i, block.T))[: 1 if i == j else 2]:
-            part = np.ascontiguousarray(part)
-            if keep is not None:
-                keep[rows, columns] = part
-            if count:
-                _fast.neighbours.nearest(
-                    part, diagonal, rows.start, columns.start, lists.squares, lists.chosen
-                )
-        spare.append(lists)
+        search.look(i, j, gram.block(i, j))
 
-    _parallel.run(task, pairs, threads)
-    first, *others = spare
-    if count:
+    _parallel.run(task, pairs, _parallel.thread_count())
+    return search.graph()
+
+
+class NeighbourSearch:
+    """Finds the nearest points of each point while the blocks of a kernel matrix pass by.
+
+    The blocks on and above the diagonal may come in any order, and from several threads at once.
+    """
+
+    def __init__(self, diagonal: Array, neighbours: int, weights: str) -> None:
+        if weights not in WEIGHTS:
+            raise InvalidParameter(f"weights={weights!r} has to be one of {', '.join(WEIGHTS)}.")
+        if neighbours < 1:
+            raise InvalidParameter(f"neighbours={neighbours} has to be 1 or more.")
+        self.diagonal = np.asarray(diagonal, dtype=np.float64)
+        self.weights = weights
+        self.count = min(neighbours, len(self.diagonal) - 1)
+        # One set of lists for each thread, since a point is met by several blocks at once.
+        self._lists: list[_Lists] = []
+
+    def look(self, i: slice, j: slice, values: Array) -> None:
+        """Take in the values of the rows i and the columns j, and those of j and i with them."""
+        if not self.count:
+            return
+        block = np.asarray(values, dtype=np.float64)
+        try:
+            lists = self._lists.pop()
+        except IndexError:
+            lists = _Lists(len(self.diagonal), self.count)
+        for rows, columns, part in ((i, j, block), (j, i, block.T))[: 1 if i == j else 2]:
+            _fast.neighbours.nearest(
+                np.ascontiguousarray(part),
+                self.diagonal,
+                rows.start,
+                columns.start,
+                lists.squares,
+                lists.chosen,
+            )
+        self._lists.append(lists)
+
+    def graph(self) -> NeighbourGraph:
+        """Return the graph, once all blocks were seen."""
+        n, count = len(self.diagonal), self.count
+        first, *others = self._lists or [_Lists(n, count)]
         for other in others:
             _fast.neighbours.merge(first.squares, first.chosen, other.squares, other.chosen)
-    squares = np.maximum(first.squares + diagonal[:, None], 0.0)
-    values = np.ones(n * count)
-    if weights == "heat":
-        mean = float(squares.mean()) if squares.size else 0.0
-        values = np.exp(-squares.ravel() / (mean if mean > 0 else 1.0))
-        # An edge that underflows is still an edge.
-        np.maximum(values, np.finfo(np.float64).tiny, out=values)
-    starts = count * np.arange(n + 1)
-    one_way = sparse.csr_array((values, first.chosen.ravel(), starts), shape=(n, n))
-    return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
+        squares = np.maximum(first.squares + self.diagonal[:, None], 0.0)
+        values = np.ones(n * count)
+        if self.weights == "heat":
+            mean = float(squares.mean()) if squares.size else 0.0
+            values = np.exp(-squares.ravel() / (mean if mean > 0 else 1.0))
+            # An edge that underflows is still an edge.
+            np.maximum(values, np.finfo(np.float64).tiny, out=values)
+        starts = count * np.arange(n + 1)
+        one_way = sparse.csr_array((values, first.chosen.ravel(), starts), shape=(n, n))
+        return NeighbourGraph(sparse.csr_array(one_way.maximum(one_way.T)))
 
 
 class _Lists:
