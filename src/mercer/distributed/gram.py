@@ -39,7 +39,7 @@ def kernel_matrix(kernel: Kernel, X: Any, Y: Any) -> Any:
     kernel : Kernel
         Parameters such as ``"scale"`` are settled on ``Y``.
     X : dask.array.Array or dask.dataframe.DataFrame
-    Y : data or points
+    Y : data or Points
         The columns: objects in memory, for example ``choose_landmarks(...).points``.
 
     Returns
