@@ -30,8 +30,12 @@ EXERCISES = {
         import numpy as np
         from mercer import LaplacianRidge
 
+        from mercer import _fast
+
         X = np.random.default_rng(0).normal(size=(40, 3))
         LaplacianRidge().fit(X, X[:, 0])
+        squares, chosen = np.ones((4, 2)), np.zeros((4, 2), dtype=np.int64)
+        _fast.neighbours.merge(squares, chosen, squares.copy(), chosen + 1)
     """,
     "network": """
         import warnings
