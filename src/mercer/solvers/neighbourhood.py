@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory
+from mercer import _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.held import HeldGram
 from mercer.gram.neighbours import NeighbourGraph, NeighbourSearch, neighbour_graph
@@ -55,7 +55,9 @@ class Neighbourhood:
         """
         most = max(64.0, 8 * self.gram.shape[0] ** 0.5)
         rank = int(min(100 * stiffness**0.5, most))
-        return pivoted_cholesky(self, rank, np.random.default_rng(0), enough=1 / stiffness)
+        # Two BLAS take turns on small matrices: threads of one would wait busily for the other.
+        with _parallel.one_blas_thread():
+            return pivoted_cholesky(self, rank, np.random.default_rng(0), enough=1 / stiffness)
 
     def diag(self) -> Array:
         """Return the diagonal of K."""
