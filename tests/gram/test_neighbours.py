@@ -55,3 +55,14 @@ def test_small_and_bad():
         neighbour_graph(Gram(RBF(1.0), X), 0)
     with pytest.raises(InvalidParameter, match="weights='cosine'"):
         neighbour_graph(Gram(RBF(1.0), X), 3, "cosine")
+
+
+def test_heat_weights_are_those_of_the_formula():
+    K = RBF(0.1)(X)
+    squares = np.diag(K)[:, None] - 2 * K + np.diag(K)
+    np.fill_diagonal(squares, np.inf)
+    nearest = np.sort(squares, axis=1)[:, :4]
+    joined = neighbour_graph(Gram(RBF(0.1), X), 4, "binary").weights.toarray() > 0
+    expected = np.where(joined, np.exp(-squares / nearest.mean()), 0.0)
+    found = neighbour_graph(Gram(RBF(0.1), X), 4).weights.toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0)
