@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         smo as smo,
         sparse_rows as sparse_rows,
         subsequences as subsequences,
+        tiles as tiles,
         walks as walks,
     )
 

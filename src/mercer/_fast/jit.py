@@ -12,3 +12,9 @@ R = TypeVar("R")
 def jit(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` on its first call; later processes load it from the disk cache."""
     return cast(Callable[P, R], njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def jit_sums(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` so that sums may be taken in any order, which lets them use vectors."""
+    options = {"cache": True, "nogil": True, "error_model": "numpy"}
+    return cast(Callable[P, R], njit(fastmath={"reassoc", "contract", "nsz"}, **options)(function))

@@ -9,7 +9,7 @@ from mercer._typing import Array
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-_CHUNK = 16
+_CHUNK = 32
 
 
 @jit
@@ -30,6 +30,15 @@ def insert(squares: Array, chosen: Integers, i: int, square: float, j: int) -> N
 
 
 @jit
+def any_near(own: Array, k: Array, farthest: Array, start: int, worst: float, mine: float) -> bool:
+    """Say whether a chunk of values has a pair for the list of its row, or of its column."""
+    near = False
+    for c in range(start, start + _CHUNK):
+        near |= (own[c] - 2 * k[c] <= worst) | (mine - 2 * k[c] <= farthest[c])
+    return near
+
+
+@jit
 def nearest(
     values: Array,
     diagonal: Array,
@@ -40,30 +49,34 @@ def nearest(
 ) -> None:
     """Update lists of nearest points with the values k(xᵢ, xⱼ) of a block.
 
-    The block starts at (``row``, ``column``); ``diagonal`` holds k(xⱼ, xⱼ) of all points. Row i of
-    ``squares`` and ``chosen`` is the list of point i, ascending: k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ), and j.
+    The block starts at (``row``, ``column``), on the diagonal or above it, and serves both the
+    points of its rows and those of its columns; ``diagonal`` holds k(xⱼ, xⱼ) of all points. Row i
+    of ``squares`` and ``chosen`` is the list of point i, ascending: k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ), and j.
     """
     rows, columns = values.shape
     last = squares.shape[1] - 1
-    own = diagonal[column : column + columns]
-    whole = columns // _CHUNK
+    own = diagonal[column : column + columns].copy()
+    # The farthest of each column's list, side by side.
+    farthest = squares[column : column + columns, last].copy()
     for r in range(rows):
-        i = row + r
-        k = values[r]
-        for chunk in range(whole):
-            start = chunk * _CHUNK
-            worst = squares[i, last]
-            # Most chunks hold nothing near; whether one does is found without branches.
-            hits = 0
-            for c in range(_CHUNK):
-                hits += own[start + c] - 2 * k[start + c] <= worst
-            if hits > 0:
-                for c in range(start, start + _CHUNK):
-                    if column + c != i:
-                        insert(squares, chosen, i, own[c] - 2 * k[c], column + c)
-        for c in range(whole * _CHUNK, columns):
-            if column + c != i:
-                insert(squares, chosen, i, own[c] - 2 * k[c], column + c)
+        i, k, mine = row + r, values[r], diagonal[row + r]
+        worst = squares[i, last]
+        # On the diagonal, pairs below it were met in the mirror.
+        first = r + 1 if row == column else 0
+        for chunk in range(first // _CHUNK, -(-columns // _CHUNK)):
+            start, stop = chunk * _CHUNK, min((chunk + 1) * _CHUNK, columns)
+            if stop - start == _CHUNK:
+                # Most chunks hold nothing near; whether one does is found without branches.
+                if not any_near(own, k, farthest, start, worst, mine):
+                    continue
+            for c in range(max(start, first), stop):
+                there, here = own[c] - 2 * k[c], mine - 2 * k[c]
+                if there <= worst:
+                    insert(squares, chosen, i, there, column + c)
+                    worst = squares[i, last]
+                if here <= farthest[c]:
+                    insert(squares, chosen, column + c, here, i)
+                    farthest[c] = squares[column + c, last]
 
 
 @jit

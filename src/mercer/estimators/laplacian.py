@@ -6,7 +6,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
-from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_definite, check_name
 from mercer.estimators.machine import KernelMachine, _check_rows
@@ -29,7 +27,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem, Roughness
 from mercer.solvers import manifold
 from mercer.solvers.manifold import Limits
-from mercer.solvers.neighbourhood import SMALL, Neighbourhood, precision
+from mercer.solvers.neighbourhood import Neighbourhood, precision
 
 Pose = Callable[[Roughness], list[ManifoldProblem]]
 
@@ -98,16 +96,13 @@ class LaplacianMachine(KernelMachine):
         problems = pose(self._roughness(ground.graph))
         bends = max(float(problem.weights.max()) for problem in problems)
         stiffness = (problems[0].roughness.norm() + bends) / problems[0].penalty
-        # Threads of BLAS wait for each other longer than a small matrix takes.
-        small = len(self._fit_points) <= SMALL
-        with _parallel.one_blas_thread() if small else nullcontext():
-            found = manifold.solve(
-                problems,
-                ground.multiply,
-                ground.exact,
-                ground.span(stiffness),
-                Limits(self.tol, self.max_iter, ends),
-            )
+        found = manifold.solve(
+            problems,
+            ground.multiply,
+            ground.exact,
+            ground.sample(stiffness),
+            Limits(self.tol, self.max_iter, ends),
+        )
         self.certificate_ = found.certificate
         self.n_iter_ = found.certificate.iterations
         if not np.isfinite(found.coef).all():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory, _parallel
+from mercer import _fast, _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.operator import Gram, GramMatrix, row_numbers
 from mercer.kernels.definite import Definite
@@ -16,6 +16,8 @@ from mercer.kernels.definite import Definite
 Look = Callable[[slice, slice, Array], None]
 
 _TILE = 512
+_FEW = 8
+"""Columns up to which a product is limited by reading the matrix, not by arithmetic."""
 _FULL_PRECISION = 25_000_000
 _SHARE = 4
 
@@ -42,27 +44,33 @@ class HeldGram(GramMatrix):
         self._definite = gram.definite
         self._threads = gram._evaluator.threads
         n = self.shape[0]
-        self._parts = [slice(i, min(i + _TILE, n)) for i in range(0, n, _TILE)]
-        self._tiles: dict[tuple[int, int], Array] = {}
+        count = max(1, -(-n // _TILE))
+        size = -(-n // (count * _fast.tiles.ROWS)) * _fast.tiles.ROWS
+        self._parts = [slice(i, min(i + size, n)) for i in range(0, n, size)]
+        pairs = [(i, j) for i in range(len(self._parts)) for j in range(i, len(self._parts))]
+        self._numbers = {pair: number for number, pair in enumerate(pairs)}
+        self._places = np.array(pairs, dtype=np.int64)
+        # The last tiles may be larger than what they hold; the rest is zero.
+        self._tiles: Array = np.empty((len(pairs), size, size), dtype=self.dtype)
         fine = look is not None or gram.dtype == self.dtype
-        values = gram if fine else gram.in_precision(self.dtype)
-        evaluator = values._evaluator
+        evaluator = (gram if fine else gram.in_precision(self.dtype))._evaluator
         evaluator._prepare()
+        squares = np.empty(len(pairs))
 
-        squares: list[float] = []
-
-        def task(at: tuple[int, int]) -> None:
-            i, j = at
-            values = evaluator.values(self._parts[i], self._parts[j])
+        def task(number: int) -> None:
+            i, j = pairs[number]
+            tile, place = self._tiles[number], self._tile(i, j)
+            tile[len(place) :] = tile[:, place.shape[1] :] = 0
+            out = place if place.dtype == evaluator.pairs.dtype else None
+            values = evaluator.values(self._parts[i], self._parts[j], out)
             if look is not None:
                 look(self._parts[i], self._parts[j], values)
-            tile = self._tiles[at] = values.astype(self.dtype, copy=False)
-            squares.append(float(np.vdot(tile, tile)) * (1 if i == j else 2))
+            if values is not place:
+                place[...] = values
+            squares[number] = float(np.vdot(tile, tile)) * (1 if i == j else 2)
 
-        count = len(self._parts)
-        pairs = [(i, j) for i in range(count) for j in range(i, count)]
-        _parallel.run(task, pairs, self._threads)
-        self._squares = sum(squares)
+        _parallel.run(task, range(len(pairs)), self._threads)
+        self._squares = float(squares.sum())
 
     @property
     def rounding(self) -> float:
@@ -79,7 +87,7 @@ class HeldGram(GramMatrix):
         return True
 
     def diag(self) -> Array:
-        return np.concatenate([np.diagonal(self._tiles[i, i]) for i in range(len(self._parts))])
+        return np.concatenate([np.diagonal(self._tile(i, i)) for i in range(len(self._parts))])
 
     def rows(self, index: Any) -> Array:
         rows: IntArray = row_numbers(index, self.shape[0])
@@ -88,8 +96,7 @@ class HeldGram(GramMatrix):
             mine = np.flatnonzero((rows >= part.start) & (rows < part.stop))
             at = rows[mine] - part.start
             for j, columns in enumerate(self._parts):
-                block = self._tiles[i, j][at] if i <= j else self._tiles[j, i][:, at].T
-                out[mine, columns] = block
+                out[mine, columns] = self._tile(i, j)[at] if i <= j else self._tile(j, i)[:, at].T
         return out
 
     def square(self, index: Any) -> Array:
@@ -99,33 +106,44 @@ class HeldGram(GramMatrix):
     def dense(self, dtype: Any = None) -> Array:
         return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)
 
+    def _tile(self, i: int, j: int) -> Array:
+        rows, columns = self._parts[i], self._parts[j]
+        tile: Array = self._tiles[self._numbers[i, j]]
+        return tile[: rows.stop - rows.start, : columns.stop - columns.start]
+
     def _multiply(self, V: Array) -> Array:
-        # BLAS is fastest with long columns in float64, and with long rows in float32.
-        columns_first = self.dtype == np.float64
-        U = np.asarray(V, dtype=self.dtype, order="F" if columns_first else "C")
-        tiles = sorted(self._tiles)
-        workers = max(1, min(self._threads, len(tiles)))
-        partial = [np.zeros(U.shape, order="F" if columns_first else "C") for _ in range(workers)]
-
-        def add(sums: Array, part: Array, at: slice, tile: Array) -> None:
-            if columns_first:
-                sums.T[:, at] += part.T @ tile.T
-            else:
-                sums[at] += tile @ part
-
-        def task(worker: int) -> None:
-            sums = partial[worker]
-            for i, j in tiles[worker::workers]:
-                rows, columns, tile = self._parts[i], self._parts[j], self._tiles[i, j]
-                add(sums, U[columns], rows, tile)
-                if i != j:
-                    add(sums, U[rows], columns, tile.T)
-
-        _parallel.run(task, range(workers), workers)
+        workers = max(1, min(self._threads, len(self._tiles)))
+        few = V.shape[1] <= _FEW
+        product = self._multiply_few if few else self._multiply_many
+        n, size = self.shape[0], len(self._parts) * self._tiles.shape[1]
+        # BLAS is fastest with long rows in float32, and with long columns in all else.
+        order = "F" if few or self.dtype == np.float64 else "C"
+        U = np.zeros((size, V.shape[1]), dtype=self.dtype, order=order)
+        U[:n] = V
+        partial = [np.zeros(U.shape, order=order) for _ in range(workers)]
+        _parallel.run(lambda i: product(i, workers, U, partial[i]), range(workers), workers)
         total = partial[0]
         for more in partial[1:]:
             total += more
-        return np.ascontiguousarray(total)
+        return np.ascontiguousarray(total[:n])
+
+    def _multiply_few(self, first: int, step: int, U: Array, sums: Array) -> None:
+        _fast.tiles.multiply(self._tiles, self._places, first, step, U.T, sums.T)
+
+    def _multiply_many(self, first: int, step: int, U: Array, sums: Array) -> None:
+        size = self._tiles.shape[1]
+        for tile, (i, j) in zip(self._tiles[first::step], self._places[first::step], strict=True):
+            rows, columns = slice(i * size, (i + 1) * size), slice(j * size, (j + 1) * size)
+            _add(sums, U[columns], rows, tile)
+            if i != j:
+                _add(sums, U[rows], columns, tile.T)
+
+
+def _add(sums: Array, part: Array, at: slice, tile: Array) -> None:
+    if sums.flags.f_contiguous:
+        sums.T[:, at] += part.T @ tile.T
+    else:
+        sums[at] += tile @ part
 
 
 def holdable(n: int, fine: bool = False) -> np.dtype[Any] | None:

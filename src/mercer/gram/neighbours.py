@@ -105,20 +105,14 @@ class NeighbourSearch:
         """Take in the values of the rows i and the columns j, and those of j and i with them."""
         if not self.count:
             return
-        block = np.asarray(values, dtype=np.float64)
+        block = np.ascontiguousarray(values, dtype=np.float64)
         try:
             lists = self._lists.pop()
         except IndexError:
             lists = _Lists(len(self.diagonal), self.count)
-        for rows, columns, part in ((i, j, block), (j, i, block.T))[: 1 if i == j else 2]:
-            _fast.neighbours.nearest(
-                np.ascontiguousarray(part),
-                self.diagonal,
-                rows.start,
-                columns.start,
-                lists.squares,
-                lists.chosen,
-            )
+        _fast.neighbours.nearest(
+            block, self.diagonal, i.start, j.start, lists.squares, lists.chosen
+        )
         self._lists.append(lists)
 
     def graph(self) -> NeighbourGraph:

@@ -16,6 +16,8 @@ from mercer.exceptions import NotPositiveDefinite
 EPS = float(np.finfo(np.float64).eps)
 _FEWEST, _MOST = 8, 256
 """Proposals of one round."""
+_BAND = 1024
+"""Rows of the factor that grow at once."""
 
 
 class Rows(Protocol):
@@ -86,18 +88,32 @@ def pivoted_cholesky(
             left[drawn] = 0.0  # nothing but rounding was left of them
             continue
         new = drawn[accepted]
-        columns = K.rows(new).astype(np.float64)
-        columns -= F[new, :done] @ F[:, :done].T
-        columns = solve_triangular(L, columns, lower=True, overwrite_b=True, check_finite=False)
-        end = done + len(new)
-        F[:, done:end] = columns.T
+        rows, end = K.rows(new), done + len(new)
+        _grow(F, left, rows, F[new, :done], L)
         pivots[done:end] = new
-        left -= np.einsum("ij,ij->j", columns, columns)
         check_sign(left, scale)
         np.maximum(left, 0.0, out=left)
         left[new] = 0.0
         done = end
     return PivotedFactor(F[:, :done], pivots[:done], left)
+
+
+def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
+    """Add the columns of F that belong to some rows of K, and subtract their squares.
+
+    ``old`` holds these rows of F until now, L is the Cholesky factor of their square of K − FFᵀ.
+    """
+    done, end = old.shape[1], old.shape[1] + len(old)
+
+    def task(start: int) -> None:
+        band = slice(start, start + _BAND)
+        part = np.subtract(rows[:, band].T, F[band, :done] @ old.T, order="C").T
+        part = solve_triangular(L, part, lower=True, overwrite_b=True, check_finite=False)
+        F[band, done:end] = part.T
+        left[band] -= np.einsum("ij,ij->j", part, part)
+
+    # Threads of our own: NumPy and SciPy have a BLAS each, whose threads wait for one another.
+    _parallel.run(task, range(0, len(F), _BAND), _parallel.thread_count())
 
 
 def proposal_count(rank: int) -> int:

@@ -77,6 +77,12 @@ class ManifoldProblem:
     hinge: bool
     intercept: bool
 
+    def bend(self, V: Array) -> Array:
+        """Return (R + D)V, the second derivative of the objective where all losses count."""
+        bent = self.roughness(V)
+        bent[self.rows] += self.weights[:, None] * V[self.rows]
+        return bent
+
     def errors(self, u: Array, bias: float) -> Array:
         """Return the errors that count, given the values u of f at the labelled points."""
         e = self.y - u - bias

@@ -4,9 +4,9 @@ Functions are f = Σ cⱼ k(xⱼ, ·) over all points, with the inner product c�
 the Newton system is H = a + (R + D)K, where R is the roughness on the graph and D holds the
 curvatures of the losses. H is never below a, and a function of H costs one product with K.
 
-A few hundred points chosen by randomly pivoted Cholesky span a subspace in which the problem is
-solved first, densely; in this subspace the preconditioner is H itself, outside it is a. What is
-left to the conjugate gradients is what the subspace does not see.
+A step of subspace iteration, from the columns of K at a few hundred random points, finds functions
+on which H is largest. In their span the problem is solved first, densely; there the preconditioner
+is H itself, outside it is a. What is left to the conjugate gradients is what the span does not see.
 
 References
 ----------
@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from mercer import _parallel
-from mercer._typing import Array
-from mercer.gram.pivoted import PivotedFactor
+from mercer._typing import Array, IntArray
 from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem
 from mercer.solvers.krylov import Product
@@ -38,6 +37,10 @@ _ROUNDING = 1e-12
 """Relative gaps that rounding may leave."""
 _PATIENCE = 25
 """Conjugate steps without gain after which rounding has been met."""
+_ROUGH = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+"""Relative sizes that rounding gives to a subspace, by precision."""
+_BAND = 32
+"""Columns that a thread smooths at once."""
 _MOST_SMALL_STEPS = 50
 _MOST_ROUNDS = 5
 
@@ -65,7 +68,7 @@ def solve(
     problems: Sequence[ManifoldProblem],
     multiply: Product,
     exact: Product,
-    chosen: PivotedFactor,
+    sample: Array,
     limits: Limits,
 ) -> ManifoldSolution:
     """Solve several problems on the same points, graph and penalties, all side by side.
@@ -74,13 +77,13 @@ def solve(
     ----------
     multiply, exact : functions
         The product KV, perhaps in single precision, and in double precision.
-    chosen : PivotedFactor
-        Points that span a subspace, with K ≈ FFᵀ.
+    sample : array of shape (n, any)
+        Some columns of K, in the precision of ``multiply``.
     """
     began = time.perf_counter()
-    run = _Run(problems, multiply, Subspace(chosen, problems[0]), limits)
-    # What is left are small matrices, and a large one whose products have their own threads.
+    # Large products have threads of their own, and what is left are small matrices.
     with _parallel.one_blas_thread():
+        run = _Run(problems, multiply, Subspace(sample, problems[0], multiply), limits)
         values, bias, parts = _improve(run, exact)
     worst = max(part.relative_gap for part in parts)
     lowest = min(part.relative_gap for part in parts)
@@ -121,28 +124,47 @@ def _improve(run: _Run, exact: Product) -> tuple[Array, Array, list[Certificate]
 
 
 class Subspace:
-    """The span of k(x, ·) for some points x: an orthonormal basis, known by its values F."""
+    """Functions on which H is large, with coefficients PW and values KPW, orthonormal.
 
-    def __init__(self, chosen: PivotedFactor, problem: ManifoldProblem) -> None:
-        self.F, self.pivots = chosen.F, chosen.pivots
-        # K ≈ FFᵀ is exact in the rows of the pivots, so KQ = F asks for F_pᵀQ = 1.
-        corner = self.F[self.pivots]
-        square = corner.shape[0] == corner.shape[1]
-        self.Q: Array = (np.linalg.inv(corner) if square else np.linalg.pinv(corner)).T
-        self.penalty = problem.penalty
-        smooth = self.F.T @ problem.roughness(self.F)
-        self.base: Array = (smooth + smooth.T) / 2
-        self.base[np.diag_indices_from(self.base)] += self.penalty
+    They come from one step of subspace iteration: H sends k(x, ·) to a function with coefficients
+    e + (R + D)Ke/a, of which P keeps the second part.
+    """
+
+    def __init__(self, sample: Array, problem: ManifoldProblem, multiply: Product) -> None:
+        P = _orthonormal(_in_bands(problem.bend, sample))
+        KP = multiply(P)
+        sizes, turn = np.linalg.eigh(_symmetric(P.T @ KP))
+        # Directions in which K is no more than rounding are left to the conjugate gradients.
+        seen = sizes > _ROUGH[sample.dtype] * sizes[-1]
+        self._W: Array = turn[:, seen] / np.sqrt(sizes[seen])
+        self._P, self._KP = P.astype(sample.dtype), KP.astype(sample.dtype)
+        rough = self._KP.T @ _in_bands(problem.roughness, self._KP).astype(sample.dtype)
+        self.base: Array = _symmetric(self._W.T @ rough.astype(np.float64) @ self._W)
+        self.base[np.diag_indices_from(self.base)] += problem.penalty
 
     def coef(self, v: Array) -> Array:
         """Return the coefficients of functions given in the basis."""
-        coef = np.zeros((len(self.F), v.shape[1]))
-        coef[self.pivots] = self.Q @ v
-        return coef
+        return self._apply(self._P, self._W @ v)
+
+    def values(self, v: Array) -> Array:
+        """Return the values at all points of functions given in the basis."""
+        return self._apply(self._KP, self._W @ v)
+
+    def project(self, r: Array) -> Array:
+        """Return in the basis the projections of functions with coefficients r."""
+        return np.asarray(self._W.T @ self._apply(self._KP.T, r))
+
+    def values_at(self, rows: IntArray) -> Array:
+        """Return the values of the basis at some points."""
+        return np.asarray(self._KP[rows] @ self._W)
+
+    @staticmethod
+    def _apply(A: Array, v: Array) -> Array:
+        return np.asarray(A @ v.astype(A.dtype), dtype=np.float64)
 
     def factor(self, problem: ManifoldProblem, d: Array) -> Factor:
         """Return the Cholesky factor of H in the basis, for curvatures d of the losses."""
-        f = self.F[problem.rows]
+        f = self.values_at(problem.rows)
         weighted = d[:, None] * f
         H = self.base + f.T @ weighted
         total = float(d.sum())
@@ -155,8 +177,8 @@ class Subspace:
 
     def minimise(self, problem: ManifoldProblem) -> Array:
         """Return the best function of the subspace, by Newton's method with dense matrices."""
-        f = self.F[problem.rows]
-        v = np.zeros(self.F.shape[1])
+        f = self.values_at(problem.rows)
+        v = np.zeros(f.shape[1])
         u, before = f @ v, None
         for _ in range(_MOST_SMALL_STEPS):
             bias = problem.best_bias(u)
@@ -228,9 +250,8 @@ class _Run:
 
     def start(self) -> None:
         """Begin with the answer in the subspace."""
-        columns = [self.subspace.minimise(problem) for problem in self.problems]
-        self.coef = self.subspace.coef(np.stack(columns, axis=1))
-        self.values = self.multiply(self.coef)
+        best = np.stack([self.subspace.minimise(problem) for problem in self.problems], axis=1)
+        self.coef, self.values = self.subspace.coef(best), self.subspace.values(best)
 
     def over(self) -> bool:
         """Whether products or time are used up."""
@@ -300,11 +321,11 @@ class _Run:
             running = (size > goals) & (since < _PATIENCE)
             if not running.any() or self.over():
                 break
-            inner = space.F.T @ r
+            inner = space.project(r)
             for i, factor in enumerate(factors):
                 solved = linalg.cho_solve(factor, inner[:, i], check_finite=False)
                 inner[:, i] = solved - inner[:, i] / a
-            z, Kz = r / a + space.coef(inner), Kr / a + space.F @ inner
+            z, Kz = r / a + space.coef(inner), Kr / a + space.values(inner)
             new = _dots(r, Kz)
             turn = np.where(rz > 0, new / np.where(rz > 0, rz, 1.0), 0.0)
             p, Kp, rz = z + turn * p, Kz + turn * Kp, new
@@ -357,6 +378,31 @@ class _Column:
         """Whether the step has left all curvatures as they were."""
         u = self.run.values[self.problem.rows, self.number]
         return np.array_equal(self.d, self.problem.curvatures(u, self.problem.best_bias(u)))
+
+
+def _in_bands(function: Product, V: Array) -> Array:
+    """Apply a function of columns to some columns at a time, on several threads."""
+    out = np.empty(V.shape)
+
+    def task(start: int) -> None:
+        band = slice(start, start + _BAND)
+        out[:, band] = function(V[:, band])
+
+    _parallel.run(task, range(0, V.shape[1], _BAND), _parallel.thread_count())
+    return out
+
+
+def _orthonormal(Y: Array) -> Array:
+    """Return an orthonormal basis of the columns of Y, up to rounding."""
+    sizes, turn = np.linalg.eigh(_symmetric(Y.T @ Y))
+    seen = sizes > _ROUNDING * sizes[-1]
+    basis: Array = Y @ (turn[:, seen] / np.sqrt(sizes[seen]))
+    return basis
+
+
+def _symmetric(A: Array) -> Array:
+    half: Array = (A + A.T) / 2
+    return half
 
 
 def _dots(A: Array, B: Array) -> Array:

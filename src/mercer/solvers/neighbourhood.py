@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory, _parallel
-from mercer._typing import Array, IntArray
+from mercer import _memory
+from mercer._typing import Array
 from mercer.gram.held import HeldGram
 from mercer.gram.neighbours import NeighbourGraph, NeighbourSearch, neighbour_graph
 from mercer.gram.operator import Gram, GramMatrix
-from mercer.gram.pivoted import PivotedFactor, pivoted_cholesky
 
 SMALL = 2_048
 """Rows up to which the matrix is held in float64, and one thread does everything."""
@@ -47,29 +46,17 @@ class Neighbourhood:
         """Return KV in float64."""
         return self._fine @ V
 
-    def span(self, stiffness: float) -> PivotedFactor:
-        """Choose points that span what matters of K.
+    def sample(self, stiffness: float) -> Array:
+        """Return columns of K at random points, in the precision in which K is held.
 
         ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
-        stiff problem pays for a larger subspace, which saves products with K.
+        stiff problem pays for a larger sample, which saves products with K.
         """
-        most = max(64.0, 8 * self.gram.shape[0] ** 0.5)
-        rank = int(min(100 * stiffness**0.5, most))
-        # Two BLAS take turns on small matrices: threads of one would wait busily for the other.
-        with _parallel.one_blas_thread():
-            return pivoted_cholesky(self, rank, np.random.default_rng(0), enough=1 / stiffness)
-
-    def diag(self) -> Array:
-        """Return the diagonal of K."""
-        return self.gram.diag()
-
-    def rows(self, index: IntArray) -> Array:
-        """Return rows of K in float64."""
-        return self._fine.rows(index)
-
-    def square(self, index: IntArray) -> Array:
-        """Return rows and columns of K in float64."""
-        return self._fine.square(index)
+        import os
+        n = self.gram.shape[0]
+        count = int(os.environ.get("RANK",0)) or int(min(40 * stiffness**0.5, max(64.0, 8 * n**0.5), n))
+        some = np.sort(np.random.default_rng(0).choice(n, count, replace=False))
+        return (self.gram if self.held is None else self.held).rows(some).T
 
     @property
     def _fine(self) -> GramMatrix:
