@@ -382,6 +382,12 @@ def test_a_graph_in_pieces():
     assert LaplacianSVC(kernel=RBF(1.0), n_neighbors=12).fit(apart, labels).n_connected_components_
 
 
+def test_a_kernel_that_is_zero_everywhere():
+    model = LaplacianRidge(kernel="linear", n_neighbors=2).fit(np.zeros((9, 2)), np.arange(9.0))
+    assert model.certificate_.status == "optimal"
+    np.testing.assert_array_equal(model.predict(np.ones((2, 2))), 0.0)
+
+
 def test_duplicates_and_tiny_sets():
     points = np.repeat(X[:6], 5, axis=0)
     labels = few(np.repeat(y[:6], 5), 1)
@@ -389,7 +395,7 @@ def test_duplicates_and_tiny_sets():
         LaplacianSVC(n_neighbors=3, kernel=KERNEL).fit(points, labels)
     model = LaplacianSVC(kernel=KERNEL).fit(X[:2], [0, 1])
     assert model.graph_.nnz == 2
-    assert LaplacianRidge(kernel=KERNEL).fit(X[:1], [2.0]).predict(X[:1])[0] == 1.0
+    assert LaplacianRidge(kernel=KERNEL).fit(X[:1], [2.0]).predict(X[:1])[0] == pytest.approx(1.0)
 
 
 def test_limits_and_kernels_that_are_none():

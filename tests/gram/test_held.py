@@ -15,11 +15,12 @@ def data():
 
 @pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, gamma=0.1)], ids=str)
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_it_is_the_same_matrix(data, kernel, dtype, error):
+@pytest.mark.parametrize("columns", [1, 3, 40])
+def test_it_is_the_same_matrix(data, kernel, dtype, error, columns):
     gram = Gram(kernel, data)
     K = gram.dense()
     held = HeldGram(gram, dtype)
-    V = np.random.default_rng(1).normal(size=(1100, 3))
+    V = np.random.default_rng(1).normal(size=(1100, columns))
     scale = np.abs(K).max()
     assert held.symmetric
     assert held.definite is gram.definite
@@ -31,6 +32,16 @@ def test_it_is_the_same_matrix(data, kernel, dtype, error):
     np.testing.assert_allclose(held.diag(), np.diagonal(K), atol=error * scale)
     some = [1099, 3, 600, 3]
     np.testing.assert_allclose(held.rows(some), K[some], atol=error * scale)
+
+
+@pytest.mark.parametrize("n", [1, 5, 513])
+def test_any_size(data, n):
+    held = HeldGram(Gram(RBF(0.3), data[:n]))
+    K = RBF(0.3)(data[:n])
+    for columns in (0, 2, 11):
+        V = np.random.default_rng(1).normal(size=(n, columns))
+        np.testing.assert_allclose(held @ V, K @ V, atol=1e-12)
+    np.testing.assert_allclose(held.dense(), K, atol=1e-12)
 
 
 def test_other_columns_cannot_be_held(data):

@@ -65,10 +65,10 @@ def nearest(
         first = r + 1 if row == column else 0
         for chunk in range(first // _CHUNK, -(-columns // _CHUNK)):
             start, stop = chunk * _CHUNK, min((chunk + 1) * _CHUNK, columns)
-            if stop - start == _CHUNK:
-                # Most chunks hold nothing near; whether one does is found without branches.
-                if not any_near(own, k, farthest, start, worst, mine):
-                    continue
+            # Most chunks hold nothing near; whether one does is found without branches.
+            whole = stop - start == _CHUNK
+            if whole and not any_near(own, k, farthest, start, worst, mine):
+                continue
             for c in range(max(start, first), stop):
                 there, here = own[c] - 2 * k[c], mine - 2 * k[c]
                 if there <= worst:

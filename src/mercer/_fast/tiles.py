@@ -21,7 +21,7 @@ def multiply(tiles: Array, places: Integers, first: int, step: int, U: Array, su
     counts twice, as itself and as its transpose, and is read from memory once.
     """
     size = tiles.shape[1]
-    zero = U[0, 0] - U[0, 0]
+    zero = U.dtype.type(0)
     columns = np.empty(size, dtype=U.dtype)
     for t in range(first, tiles.shape[0], step):
         i, j = places[t, 0] * size, places[t, 1] * size

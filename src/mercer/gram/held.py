@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from mercer.kernels.definite import Definite
 Look = Callable[[slice, slice, Array], None]
 
 _TILE = 512
-_FEW = 8
+_FEW = 10
 """Columns up to which a product is limited by reading the matrix, not by arithmetic."""
 _FULL_PRECISION = 25_000_000
 _SHARE = 4
@@ -112,38 +112,47 @@ class HeldGram(GramMatrix):
         return tile[: rows.stop - rows.start, : columns.stop - columns.start]
 
     def _multiply(self, V: Array) -> Array:
-        workers = max(1, min(self._threads, len(self._tiles)))
-        few = V.shape[1] <= _FEW
-        product = self._multiply_few if few else self._multiply_many
         n, size = self.shape[0], len(self._parts) * self._tiles.shape[1]
-        # BLAS is fastest with long rows in float32, and with long columns in all else.
-        order = "F" if few or self.dtype == np.float64 else "C"
+        few = V.shape[1] <= _FEW
+        # BLAS is fastest with long rows in float32, and with long columns in float64.
+        order: Literal["C", "F"] = "F" if few or self.dtype == np.float64 else "C"
         U = np.zeros((size, V.shape[1]), dtype=self.dtype, order=order)
         U[:n] = V
-        partial = [np.zeros(U.shape, order=order) for _ in range(workers)]
-        _parallel.run(lambda i: product(i, workers, U, partial[i]), range(workers), workers)
-        total = partial[0]
-        for more in partial[1:]:
-            total += more
-        return np.ascontiguousarray(total[:n])
+        return self._multiply_few(U) if few else self._multiply_many(U)
 
-    def _multiply_few(self, first: int, step: int, U: Array, sums: Array) -> None:
-        _fast.tiles.multiply(self._tiles, self._places, first, step, U.T, sums.T)
+    def _multiply_few(self, U: Array) -> Array:
+        """Read each tile once, which is what takes the time."""
+        workers = max(1, min(self._threads, len(self._tiles)))
+        partial = np.zeros((workers, *U.T.shape))
 
-    def _multiply_many(self, first: int, step: int, U: Array, sums: Array) -> None:
+        def task(worker: int) -> None:
+            _fast.tiles.multiply(self._tiles, self._places, worker, workers, U.T, partial[worker])
+
+        _parallel.run(task, range(workers), workers)
+        return np.ascontiguousarray(partial.sum(axis=0)[:, : self.shape[0]].T)
+
+    def _multiply_many(self, U: Array) -> Array:
+        """Read tiles twice, so that no two threads write to the same rows."""
         size = self._tiles.shape[1]
-        for tile, (i, j) in zip(self._tiles[first::step], self._places[first::step], strict=True):
-            rows, columns = slice(i * size, (i + 1) * size), slice(j * size, (j + 1) * size)
-            _add(sums, U[columns], rows, tile)
-            if i != j:
-                _add(sums, U[rows], columns, tile.T)
+        out = np.empty((self.shape[0], U.shape[1]))
 
+        def task(i: int) -> None:
+            product = np.empty_like(U[:size])
+            sums = np.zeros_like(product, dtype=np.float64)
+            for j in range(len(self._parts)):
+                tile = self._tiles[self._numbers[min(i, j), max(i, j)]]
+                tile = tile if i <= j else tile.T
+                part = U[j * size : (j + 1) * size]
+                if U.flags.c_contiguous:
+                    np.matmul(tile, part, out=product)
+                else:
+                    np.matmul(part.T, tile.T, out=product.T)
+                sums += product
+            rows = self._parts[i]
+            out[rows] = sums[: rows.stop - rows.start]
 
-def _add(sums: Array, part: Array, at: slice, tile: Array) -> None:
-    if sums.flags.f_contiguous:
-        sums.T[:, at] += part.T @ tile.T
-    else:
-        sums[at] += tile @ part
+        _parallel.run(task, range(len(self._parts)), self._threads)
+        return out
 
 
 def holdable(n: int, fine: bool = False) -> np.dtype[Any] | None:

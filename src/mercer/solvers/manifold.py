@@ -135,7 +135,7 @@ class Subspace:
         KP = multiply(P)
         sizes, turn = np.linalg.eigh(_symmetric(P.T @ KP))
         # Directions in which K is no more than rounding are left to the conjugate gradients.
-        seen = sizes > _ROUGH[sample.dtype] * sizes[-1]
+        seen = sizes > _ROUGH[sample.dtype] * sizes.max(initial=0.0)
         self._W: Array = turn[:, seen] / np.sqrt(sizes[seen])
         self._P, self._KP = P.astype(sample.dtype), KP.astype(sample.dtype)
         rough = self._KP.T @ _in_bands(problem.roughness, self._KP).astype(sample.dtype)
@@ -395,7 +395,7 @@ def _in_bands(function: Product, V: Array) -> Array:
 def _orthonormal(Y: Array) -> Array:
     """Return an orthonormal basis of the columns of Y, up to rounding."""
     sizes, turn = np.linalg.eigh(_symmetric(Y.T @ Y))
-    seen = sizes > _ROUNDING * sizes[-1]
+    seen = sizes > _ROUNDING * sizes.max(initial=0.0)
     basis: Array = Y @ (turn[:, seen] / np.sqrt(sizes[seen]))
     return basis
 

@@ -52,9 +52,8 @@ class Neighbourhood:
         ``stiffness`` bounds how much a value at a point weighs against the norm of a function. A
         stiff problem pays for a larger sample, which saves products with K.
         """
-        import os
         n = self.gram.shape[0]
-        count = int(os.environ.get("RANK",0)) or int(min(40 * stiffness**0.5, max(64.0, 8 * n**0.5), n))
+        count = min(n, int(min(max(32.0, 16 * stiffness**0.5), 8 * n**0.5)))
         some = np.sort(np.random.default_rng(0).choice(n, count, replace=False))
         return (self.gram if self.held is None else self.held).rows(some).T
 
