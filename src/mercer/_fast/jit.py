@@ -16,5 +16,7 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
 
 def jit_sums(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` so that sums may be taken in any order, which lets them use vectors."""
-    options = {"cache": True, "nogil": True, "error_model": "numpy"}
-    return cast(Callable[P, R], njit(fastmath={"reassoc", "contract", "nsz"}, **options)(function))
+    compiled = njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+    )
+    return cast(Callable[P, R], compiled(function))
