@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from benchmarks import memory
 from benchmarks.job import (
@@ -24,6 +24,8 @@ from benchmarks.job import (
 
 # Small enough to take no time, large enough to load and compile all that the call needs.
 _WARM_UP_SCALE = 0.01
+_SETTLE = 0.3
+"""Seconds in which the threads of the contender before fall asleep; BLAS keeps them spinning."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def alternate(calls: Mapping[str, Call], repeats: int) -> dict[str, list[float]]
     for _ in range(repeats):
         for name, call in calls.items():
             gc.collect()
+            sleep(_SETTLE)
             start = perf_counter()
             result = call()
             seconds[name].append(perf_counter() - start)
