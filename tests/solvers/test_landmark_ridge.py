@@ -75,11 +75,11 @@ class Interrupted(LandmarkProducts):
         self._products, self.passes = products, 0
         self.rows, self.columns, self.constant = products.rows, products.columns, products.constant
 
-    def sweep(self, V, rule, precise=False):
+    def sweep(self, V, rule, precise=False, whitener=None):
         self.passes += 1
         if self.passes == 3:
             raise KeyboardInterrupt
-        return self._products.sweep(V, rule, precise)
+        return self._products.sweep(V, rule, precise, whitener)
 
     def square(self, V, weighting, R, share=1.0, precise=False):
         # Few rows make a poor preconditioner, so that there are passes to interrupt.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -23,6 +24,10 @@ _SINGLE = 1e-7
 _SMALL = 400
 _COST_OF_SQUARE = 0.012
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
+_MOST_WHITENING = 2e10
+"""Products that may go into what landmarks do not see, however few rows there are: a second."""
+_WHITENING = 32
+"""As many of them for each kernel value take about half as long as the value, in float64."""
 
 
 class LandmarkBasis:
@@ -70,6 +75,10 @@ class LandmarkBasis:
         W[:r] = solve_triangular(self.R, S[:r], trans="T", check_finite=False)
         return W
 
+    def whitener(self, rows: int) -> Array:
+        """Return what :func:`whitener` says of these landmarks."""
+        return whitener(self.R, rows)
+
     def needs_double(self, rows: int, alpha: float) -> bool:
         """Whether float32 kernel values, seen in these coordinates, would drown λ in noise."""
         pivot = float(np.diagonal(self.R).min()) ** 2
@@ -97,6 +106,19 @@ class Preconditioner:
 
     def __call__(self, R: Array) -> Array:
         return np.asarray(cho_solve(self._factor, R, check_finite=False))
+
+
+def whitener(R: Array, rows: int) -> Array:
+    """Return R_m⁻¹, with which kernel values of the first m landmarks become features z.
+
+    K_MM = RᵀR. z takes m² products for each row: m is as large as a sweep of so many rows can
+    afford. All landmarks count where rows are few, and the first ones, which were taken because the
+    others saw least of them, where they are many.
+    """
+    M = len(R)
+    m = min(M, math.isqrt(int(max(_MOST_WHITENING / rows, _WHITENING * M))))
+    # By columns: Rᵐ times this is the identity to rounding, which keeps the error of z small.
+    return np.asarray(solve_triangular(R[:m, :m], np.eye(m), check_finite=False))
 
 
 def small_algebra(columns: int) -> AbstractContextManager[None]:
