@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks, even_starts
+from mercer.gram.chunks import Chunk, Chunks, even_starts, thinned
 from mercer.gram.products import (
     PiecewiseProducts,
     Progress,
@@ -15,7 +15,6 @@ from mercer.gram.products import (
     StreamedProducts,
     Swept,
     Weighting,
-    thinned,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points

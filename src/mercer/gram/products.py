@@ -22,7 +22,7 @@ from scipy.linalg import get_blas_funcs
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks, join_chunks
+from mercer.gram.chunks import Chunk, Chunks, join_chunks, thinned
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
@@ -33,6 +33,8 @@ _TILE = 1 << 20
 """Numbers in a block of kernel values: near enough to a core to be used twice, and large enough
 that threads seldom wait for the interpreter."""
 _LEAST_TILE = 32
+_STRIP = 256
+"""Features that are computed at once where only their squares are wanted."""
 _SQUARE_BYTES = 1 << 26
 """Bytes of the block of kernel values that is squared at once."""
 
@@ -111,10 +113,10 @@ class LandmarkProducts:
 
         Blocks are float32 and sums float64; ``precise`` asks for blocks in float64 too.
 
-        A ``whitener``, for precise sweeps alone, turns kernel values of the first m landmarks into
-        the features z of their span. It asks for Σᵢ ∣Rᵢ∣√uᵢ, where uᵢ = k(xᵢ, xᵢ) − ‖zᵢ‖² is what
-        they do not see of a row. No row is seen better by fewer landmarks, so that a sum with fewer
-        than all is a bound of that with all.
+        A ``whitener``, upper triangular, turns the kernel values of a row with the first m
+        landmarks into features z of their span. It asks for Σᵢ ∣Rᵢ∣√uᵢ, where
+        uᵢ = k(xᵢ, xᵢ) − ‖zᵢ‖² is what they do not see of a row; the sweep has to be precise. Fewer
+        landmarks see less, so that their sum bounds that of more.
         """
         raise NotImplementedError
 
@@ -267,8 +269,7 @@ class StreamedProducts(PiecewiseProducts):
                     sums[-1] = reaction.R.sum(axis=0)
                 unseen = None
                 if whitener is not None and diagonal is not None:
-                    Z = block[:, : len(whitener)] @ whitener
-                    left = np.maximum(diagonal[tile] - np.einsum("ij,ij->i", Z, Z), 0.0)
+                    left = _unseen(diagonal[tile], block, whitener)
                     unseen = np.sqrt(left) @ np.abs(reaction.R)
                 part = Swept(sums, reaction.totals, unseen)
                 total = part if total is None else total + part
@@ -372,19 +373,14 @@ class StreamedProducts(PiecewiseProducts):
         return np.empty((len(chunk), len(self.landmarks)), dtype=np.float32)
 
 
-def thinned(chunk: Chunk, first: int, share: float) -> Chunk:
-    """Return a random share of the rows of a piece that begins with row ``first``, at least one."""
-    if share >= 1:
-        return chunk
-    some = np.flatnonzero(_draws(first, len(chunk)) < share)
-    return chunk.take(some if some.size else slice(0, 1))
-
-
-def _draws(first: int, count: int) -> Array:
-    """Return random numbers that depend on the place of a row alone, however rows are cut."""
-    random = np.random.Philox(key=20170529)
-    random.advance(first // 4)  # four numbers at each step of its counter
-    return np.random.Generator(random).random(first % 4 + count)[first % 4 :]
+def _unseen(diagonal: Array, block: Array, whitener: Array) -> Array:
+    """Return k(x, x) − ‖z(x)‖² ≥ 0 of some rows, given their kernel values with landmarks."""
+    left = diagonal.copy()
+    for part in _cut(0, len(whitener), _STRIP):
+        # Upper triangular: what is below these columns is 0.
+        Z = block[:, : part.stop] @ whitener[: part.stop, part]
+        left -= np.einsum("ij,ij->i", Z, Z)
+    return np.maximum(left, 0.0)
 
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:

@@ -24,10 +24,10 @@ _SINGLE = 1e-7
 _SMALL = 400
 _COST_OF_SQUARE = 0.012
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
-_MOST_WHITENING = 2e10
-"""Products that may go into what landmarks do not see, however few rows there are: a second."""
-_WHITENING = 32
-"""As many of them for each kernel value take about half as long as the value, in float64."""
+_WHITENING = 5e10
+"""What n·m² may be where n rows are seen through m landmarks: about a second."""
+_WHITENING_A_VALUE = 32
+"""What m² may be for each of the kernel values of a row: less time than these take in float64."""
 
 
 class LandmarkBasis:
@@ -111,13 +111,12 @@ class Preconditioner:
 def whitener(R: Array, rows: int) -> Array:
     """Return R_m⁻¹, with which kernel values of the first m landmarks become features z.
 
-    K_MM = RᵀR. z takes m² products for each row: m is as large as a sweep of so many rows can
-    afford. All landmarks count where rows are few, and the first ones, which were taken because the
-    others saw least of them, where they are many.
+    K_MM = RᵀR. z takes time like m² for each row, and m is as large as a sweep of so many rows can
+    afford: all M where n·M² is small, else the first ones, of which those before saw least.
     """
     M = len(R)
-    m = min(M, math.isqrt(int(max(_MOST_WHITENING / rows, _WHITENING * M))))
-    # By columns: Rᵐ times this is the identity to rounding, which keeps the error of z small.
+    m = min(M, math.isqrt(int(max(_WHITENING / rows, _WHITENING_A_VALUE * M))))
+    # By columns: R_m times this is the identity to rounding, which keeps the error of z small.
     return np.asarray(solve_triangular(R[:m, :m], np.eye(m), check_finite=False))
 
 
