@@ -32,7 +32,8 @@ class Certificate:
         What the answer cost.
     approximation_cost : float
         Where K̃ = K_nM K_MM⁺ K_Mn stands for K: a bound on how far the optimum of the problem that
-        was solved is from that of the problem with K itself. 0 where nothing was approximated.
+        was solved is from that of the problem with K itself, besides the gap. 0 where nothing was
+        approximated.
     status : str
         ``optimal``, or why the solver stopped before; empty where no solver was asked.
     """
@@ -137,5 +138,6 @@ def landmark_cost(dual: Any, square: Any, unseen: Any) -> float:
     """
     linear = np.asarray(dual + square / 2)
     whole = np.asarray(square + unseen)
-    t = np.clip(linear / np.where(whole > 0, whole, 1.0), 0.0, 1.0)
+    rise = np.maximum(linear, 0.0)
+    t = np.where(rise < whole, rise / np.where(rise < whole, whole, 1.0), 1.0)
     return float(np.maximum(0.0, dual - t * linear + t**2 * whole / 2).sum())
