@@ -44,7 +44,11 @@ def spread(X, *others, chunks=1000):
 
 def agree(here, there, X, rel=1e-7):
     assert there.certificate_.status == here.certificate_.status == "optimal"
+    assert there.certificate_.problem == here.certificate_.problem
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-9)
+    cost = here.certificate_.approximation_cost
+    assert there.certificate_.approximation_cost == pytest.approx(cost, rel=1e-6)
+    assert 0 < cost < here.certificate_.dual
     expected = here.predict(X)
     np.testing.assert_allclose(there.predict(X), expected, atol=rel * np.abs(expected).max())
 
@@ -58,10 +62,13 @@ def test_products_do_not_depend_on_where_the_rows_are(client, data):
     there = chunks.products(kernel, landmarks, constant=True)
     random = np.random.default_rng(1)
     V = random.normal(size=(61, 2))[:, :1]
-    a, b = (p.sweep(V, RidgeErrors(), precise=True) for p in (here, there))
-    np.testing.assert_allclose(a.sums, b.sums, rtol=1e-10, atol=1e-8)
-    np.testing.assert_allclose(a.totals, b.totals, rtol=1e-10)
     R = np.triu(random.normal(size=(60, 60))) + 5 * np.eye(60)
+    for whitener in (None, np.linalg.inv(R)[:30, :30]):
+        a, b = (p.sweep(V, RidgeErrors(), True, whitener) for p in (here, there))
+        np.testing.assert_allclose(a.sums, b.sums, rtol=1e-10, atol=1e-8)
+        np.testing.assert_allclose(a.totals, b.totals, rtol=1e-10)
+    np.testing.assert_allclose(a.unseen, b.unseen, rtol=1e-10)
+    assert (a.unseen > 0).all()
     for share in (0.2, 1.0):
         a, b = (p.square(V, RidgeWeights(), R, share, precise=True) for p in (here, there))
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
@@ -134,6 +141,9 @@ def test_classes_that_only_some_pieces_have(client, data, loss):
     )
     assert there.classes_.tolist() == ["no", "perhaps", "yes"]
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-8)
+    cost = here.certificate_.approximation_cost
+    assert there.certificate_.approximation_cost == pytest.approx(cost, rel=1e-4)
+    assert 0 < cost < here.certificate_.dual
     if loss == "logistic":  # what all scores have in common means nothing
         np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-4)
     else:

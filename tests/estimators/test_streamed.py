@@ -212,6 +212,8 @@ def test_a_checkpoint_tells_a_second_fit_everything(curve, tmp_path):
     second = clone(machine).fit(X, y)
     assert second.certificate_.kernel_evaluations == 0
     assert np.array_equal(second.predict(X), first.predict(X))
+    cost = first.certificate_.approximation_cost
+    assert second.certificate_.approximation_cost == cost > 0
 
 
 @pytest.mark.parametrize(
@@ -309,4 +311,6 @@ def test_killed_twenty_times_it_ends_with_the_same_model(kind, tmp_path):
     whole, resumed = load(tmp_path / "whole"), load(tmp_path / "resumed")
     assert np.array_equal(whole._coefficients, resumed._coefficients)
     assert np.array_equal(whole._constants, resumed._constants)
+    cost = whole.certificate_.approximation_cost
+    assert resumed.certificate_.approximation_cost == cost > 0
     assert not list(tmp_path.glob("*.tmp"))

@@ -49,6 +49,27 @@ def test_sweeps_are_products_with_the_whole_matrix(data, kernel, constant):
         assert np.allclose(swept.totals, totals, rtol=10 * digits)
 
 
+@pytest.mark.parametrize("size", [64, 700])
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.2), RBF(gamma=0.2) + 1e-4 * Linear()], ids=str)
+def test_what_the_first_landmarks_do_not_see(data, kernel, size, monkeypatch):
+    monkeypatch.setattr("mercer.gram.products._STRIP", 7)
+    X, y, _ = data
+    Phi = np.column_stack([kernel(X, X[:40]), np.ones(len(X))])
+    V = np.random.default_rng(0).standard_normal((41, 3))
+    R = np.sin(Phi @ V) * y[:, None]
+    products = _products(data, kernel, size)
+    plain = products.sweep(V, Plain(), True)
+    assert plain.unseen is None
+    for m in (1, 12):
+        factor = np.linalg.cholesky(kernel(X[:m])).T
+        Z = np.linalg.solve(factor.T, kernel(X, X[:m]).T)
+        left = np.maximum(np.diag(kernel(X)) - (Z**2).sum(axis=0), 0.0)
+        swept = products.sweep(V, Plain(), True, np.linalg.inv(factor))
+        assert np.allclose(swept.unseen, np.sqrt(left) @ np.abs(R), rtol=1e-4)
+        assert np.array_equal(swept.sums, plain.sums)
+        assert np.array_equal(swept.totals, plain.totals)
+
+
 @pytest.mark.parametrize("precise", [True, False])
 @pytest.mark.parametrize("constant", [False, True])
 def test_squares_of_all_rows(data, constant, precise):
@@ -118,6 +139,13 @@ def test_any_objects():
         np.ones((3, 1)), Plain(), True
     )
     K = kernel(words, words[:3])
+    assert swept.unseen is None
+    factor = np.linalg.cholesky(K[:3]).T
+    products = StreamedProducts(kernel, kernel.encode(words[:3]), chunks)
+    unseen = products.sweep(np.ones((3, 1)), Plain(), True, np.linalg.inv(factor)).unseen
+    left = np.diag(kernel(words)) - (np.linalg.solve(factor.T, K.T) ** 2).sum(axis=0)
+    left[np.abs(left) < 1e-12] = 0.0
+    assert np.allclose(unseen, np.sqrt(left) @ np.abs(np.sin(K.sum(axis=1))), atol=1e-5)
     assert np.allclose(swept.sums, K.T @ np.sin(K @ np.ones((3, 1))))
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Certificate
 from mercer.problems import qp
+from mercer.problems.certificate import landmark_cost
 from mercer.solvers.rows import DenseRows
 from mercer.solvers.smo import Settings, solve
 from tests.problems.reference import KINDS, Case, optimum, random_case
@@ -200,6 +201,27 @@ def test_certificates_read_well():
     for field in dataclasses.fields(Certificate)[1:-1]:
         assert field.name.replace("_", " ") in text
     assert "approximation cost   0.25" in text
+
+
+@given(st.floats(-5, 100), st.floats(0, 100), st.floats(0, 1000))
+def test_the_cost_of_landmarks_is_what_no_smaller_step_regains(dual, square, unseen):
+    t = np.linspace(0, 1, 2001)
+    regained = t * (dual + square / 2) - t**2 * (square + unseen) / 2
+    cost = landmark_cost(dual, square, unseen)
+    assert_allclose(cost, max(0.0, dual - regained.max()), atol=1e-3)
+    assert cost <= min(max(dual, 0.0), unseen / 2) + 1e-9
+    assert landmark_cost(dual, square, unseen + 1) >= cost - 1e-9
+    both = landmark_cost(np.array([dual, 3.0]), np.array([square, 2.0]), np.array([unseen, 1.0]))
+    assert_allclose(both, cost + landmark_cost(3.0, 2.0, 1.0), atol=1e-9)
+    if dual >= square / 2:
+        assert landmark_cost(dual, square, 0.0) <= 1e-9
+
+
+def test_a_certificate_says_through_how_many_landmarks():
+    certificate = CERTIFICATE.on_landmarks(1500, 0.5)
+    assert certificate.problem == "C-SVC <&>, Nyström with 1,500 landmarks"
+    assert certificate.approximation_cost == 0.5
+    assert certificate.gap == CERTIFICATE.gap
 
 
 def test_certificates_in_notebooks_are_escaped():

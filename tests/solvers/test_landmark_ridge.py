@@ -6,7 +6,8 @@ import pytest
 from mercer import RBF
 from mercer.gram.chunks import ArrayChunks
 from mercer.gram.products import LandmarkProducts, StreamedProducts
-from mercer.solvers import landmark_ridge
+from mercer.problems.landmark_losses import LandmarkClasses, SquaredHinge
+from mercer.solvers import landmark_newton, landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis, worthwhile_share
 
 
@@ -75,11 +76,11 @@ class Interrupted(LandmarkProducts):
         self._products, self.passes = products, 0
         self.rows, self.columns, self.constant = products.rows, products.columns, products.constant
 
-    def sweep(self, V, rule, precise=False):
+    def sweep(self, V, rule, precise=False, whitener=None):
         self.passes += 1
         if self.passes == 3:
             raise KeyboardInterrupt
-        return self._products.sweep(V, rule, precise)
+        return self._products.sweep(V, rule, precise, whitener)
 
     def square(self, V, weighting, R, share=1.0, precise=False):
         # Few rows make a poor preconditioner, so that there are passes to interrupt.
@@ -114,3 +115,34 @@ def test_the_share_of_rows_that_is_squared():
     assert worthwhile_share(1_000, 100, 1e-6) == 1.0
     large = worthwhile_share(10**7, 1_000, 1e-6)
     assert 0.001 < large < 0.1
+
+
+class Counted(LandmarkProducts):
+    """Notes which sweeps ask what the landmarks do not see."""
+
+    def __init__(self, products):
+        self._products, self.asked = products, []
+        self.rows, self.columns, self.constant = products.rows, products.columns, products.constant
+
+    def sweep(self, V, rule, precise=False, whitener=None):
+        self.asked.append(whitener is not None)
+        return self._products.sweep(V, rule, precise, whitener)
+
+    def square(self, V, weighting, R, share=1.0, precise=False):
+        return self._products.square(V, weighting, R, 0.2, precise)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+def test_what_landmarks_do_not_see_is_asked_in_the_last_pass_of_all(tol):
+    *_, basis, products = _problem(0.3, True)
+    counted = Counted(products)
+    landmark_ridge.solve(counted, basis, 1, 1.0, tol)
+    assert counted.asked[-1]
+    assert sum(counted.asked) <= 2 < len(counted.asked)
+    problem = LandmarkClasses(SquaredHinge(2), 1.0, True)
+    labels = (products.chunks.y[:, 0] > 0).astype(int)
+    chunks = ArrayChunks(products.chunks.X, labels)
+    counted = Counted(StreamedProducts(products.kernel, products.landmarks, chunks, True))
+    landmark_newton.solve(counted, basis, problem, tol)
+    assert counted.asked[-1]
+    assert sum(counted.asked) <= 3 < len(counted.asked)

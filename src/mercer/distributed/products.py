@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks, even_starts
+from mercer.gram.chunks import Chunk, Chunks, even_starts, thinned
 from mercer.gram.products import (
     PiecewiseProducts,
     Progress,
@@ -15,7 +15,6 @@ from mercer.gram.products import (
     StreamedProducts,
     Swept,
     Weighting,
-    thinned,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
@@ -61,12 +60,13 @@ class DistributedProducts(PiecewiseProducts):
         V: Array,
         rule: Rule,
         precise: bool = False,
+        whitener: Array | None = None,
         done: int = 0,
         start: Swept | None = None,
         progress: Progress | None = None,
     ) -> Swept:
-        swept: Swept = self._sum(_sweep, (V, rule, precise), done)
-        self.evaluations += self.rows * self._landmarks
+        swept: Swept = self._sum(_sweep, (V, rule, precise, whitener), done)
+        self.evaluations += self.rows * (self._landmarks + (whitener is not None))
         return swept if start is None else start + swept
 
     def square(
@@ -110,8 +110,8 @@ class _One(Chunks):
 
 
 def _sweep(chunk: Chunk, first: int, side: _Side, request: tuple[Any, ...]) -> Swept:
-    V, rule, precise = request
-    return side.products(chunk).sweep_chunk(chunk, V, rule, precise)
+    V, rule, precise, whitener = request
+    return side.products(chunk).sweep_chunk(chunk, V, rule, precise, whitener)
 
 
 def _square(chunk: Chunk, first: int, side: _Side, request: tuple[Any, ...]) -> Squared:

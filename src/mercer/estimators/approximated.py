@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mercer.gram.operator import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.points import Points
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import Certificate, landmark_cost
 
 _AFFORDABLE = 8
 """As many times the kernel values of the landmarks may be computed once more to know a cost."""
@@ -63,32 +63,21 @@ class LandmarkView:
     ) -> Certificate:
         """Say in a certificate which problem was solved, and what that may cost.
 
-        ``coefficients`` are the signed multipliers β of all rows, one column for each function;
-        the dual problem is to maximise D(β) = p·β − ½βᵀKβ over a set that holds tβ for 0 ≤ t ≤ 1.
-        ``other`` is a further square in D, as 2·½βᵀΛβ for the noise Λ of a regression.
-        K − K̃ is positive semi-definite, so D ≤ D̃ everywhere, and for the answer β of the
-        approximated problem
-
-            0 ≤ max D̃ − max D ≤ gap + D̃(β) − max over t of D(tβ)  ≤  gap + ½ βᵀ(K − K̃)β.
-
-        The cost is D̃(β) − max over t of D(tβ), with βᵀ(K − K̃)β or a bound of it.
+        ``coefficients`` are the signed multipliers β of all rows, one column for each function, of
+        a dual problem as :func:`landmark_cost` has it; ``other`` is a further square in it, as βᵀΛβ
+        for the noise Λ of a regression.
         """
         B = coefficients.reshape(len(self.features), -1)
         projected = self.features.T @ B
         seen = float(np.vdot(projected, projected))
-        linear = certificate.dual + (seen + other) / 2
-        whole = seen + other + self._unseen_square(B, seen)
-        t = min(1.0, max(0.0, linear / whole)) if whole > 0 else 1.0
-        cost = max(0.0, certificate.dual - t * linear + t**2 * whole / 2)
-        name = f"{certificate.problem}, Nyström with {len(self.kernel):,} landmarks"
-        return replace(certificate, problem=name, approximation_cost=cost)
+        cost = landmark_cost(certificate.dual, seen + other, self._unseen_square(B, seen))
+        return certificate.on_landmarks(len(self.kernel), cost)
 
     def _unseen_square(self, B: Array, seen: float) -> float:
         """Bound Σ βᵀ(K − K̃)β over the columns β of B.
 
-        Where βᵀKβ takes about as many values of k as the landmarks took it is computed. Else:
-        K − K̃ is the Gram matrix of the parts eᵢ of φ(xᵢ) outside of the span of the landmarks, so
-        βᵀ(K − K̃)β = ‖Σ βᵢeᵢ‖² ≤ (Σ ∣βᵢ∣ √(K − K̃)ᵢᵢ)² ≤ ‖β‖² tr(K − K̃).
+        Where βᵀKβ takes about as many values of k as the landmarks took it is computed. Else the
+        diagonal of K − K̃ gives the bound.
         """
         bound = float(np.sum((np.sqrt(self.unseen) @ np.abs(B)) ** 2))
         used = np.flatnonzero(B.any(axis=1))

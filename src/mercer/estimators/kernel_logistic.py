@@ -61,6 +61,8 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
     approximation : None, int or Nystrom
         A number M of landmarks, or how to choose them: f is then a function of the landmarks,
         found in time n·M and memory M², and ``dual_coef_`` speaks of them.
+        ``certificate_.approximation_cost`` bounds how far the optimum is from that of the exact
+        machine.
 
     Attributes
     ----------

@@ -86,7 +86,8 @@ class KernelRidge(SharedRidge):
     approximation : None, int or Nystrom
         A number M of landmarks, or how to choose them: f is then a function of the landmarks,
         found by preconditioned conjugate gradients in time n·M and memory M². ``X_fit_`` and
-        ``dual_coef_`` speak of the landmarks.
+        ``dual_coef_`` speak of the landmarks. ``certificate_.approximation_cost`` bounds how far
+        the optimum is from that of the exact machine.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import LandmarkClasses, Logistic, Slope
 from mercer.problems.landmark_ridge import LandmarkRidge, RidgeErrors
 from mercer.solvers import landmark_newton, landmark_ridge
-from mercer.solvers.landmark_basis import LandmarkBasis
+from mercer.solvers.landmark_basis import LandmarkBasis, whitener
 from mercer.solvers.landmark_ridge import LandmarkSolution
 
 _HELD_BYTES = 1 << 30
@@ -87,9 +87,7 @@ def fit_ridge(
             machine._ends(), None, square,
         )  # fmt: skip
         C[:, mine], b[mine] = found.coefficients, found.constants
-        # ½λcᵀ(K − K̃)c with c = we/λ is what the dual may gain by K itself.
-        squares = float(found.certificate.primal) * 2 * float(weights.max())
-        parts.append(_priced(found.certificate, frame, squares / float(alpha)))
+        parts.append(found.certificate)
     return C, b, Certificate.total(parts)
 
 
@@ -108,11 +106,9 @@ def fit_logistic(
     products = frame.products(points, labels, weights)
     # The relative gap that the machine promises without landmarks.
     tol = float(min(max((1e-4 * machine.tol) ** 0.5, 1e-7), 0.1))
-    found = landmark_newton.solve(
+    return landmark_newton.solve(
         products, frame.basis, problem, tol, 100 * max(machine.max_iter, 1), ends
     )
-    pulls = float(((machine.C * weights) ** 2).sum())
-    return replace(found, certificate=_priced(found.certificate, frame, pulls))
 
 
 def judge_ridge_on_landmarks(model: Any, X: Any, y: Any, sample_weight: Any) -> Certificate:
@@ -126,18 +122,16 @@ def judge_ridge_on_landmarks(model: Any, X: Any, y: Any, sample_weight: Any) -> 
     weights = _weights(sample_weight, len(Y))
     R = _factor(model)
     parts = []
-    for j in range(a.shape[1]):
-        chunks = ArrayChunks(points, Y[:, [j]], weights)
+    for alpha in np.unique(alphas):
+        mine = np.flatnonzero(alphas == alpha)
+        chunks = ArrayChunks(points, Y[:, mine], weights)
         products = StreamedProducts(
             model.kernel_, _landmarks(model), chunks, bool(model.fit_intercept)
         )
-        V = np.vstack([a[:, [j]], constants[j : j + 1, None]])[: products.columns]
-        problem = LandmarkRidge(float(alphas[j]), products.constant)
-        parts.append(
-            problem.certify(
-                products.sweep(V, RidgeErrors(), precise=True), R @ a[:, [j]], _pull(R), status=""
-            )
-        )
+        V = np.vstack([a[:, mine], constants[None, mine]])[: products.columns]
+        swept = products.sweep(V, RidgeErrors(), True, whitener(R, products.rows))
+        problem = LandmarkRidge(float(alpha), products.constant)
+        parts.append(problem.certify(swept, R @ a[:, mine], _pull(R), status=""))
     return replace(Certificate.total(parts), status="")
 
 
@@ -153,7 +147,7 @@ def judge_classes_on_landmarks(
     V = np.vstack([a, constants[None]])[: products.columns]
     R = _factor(model)
     problem = LandmarkClasses(loss, float(model.C), products.constant)
-    swept = products.sweep(V, Slope(loss, float(model.C)), precise=True)
+    swept = products.sweep(V, Slope(loss, float(model.C)), True, whitener(R, products.rows))
     return problem.certify(swept, R @ a, constants, _pull(R), status="")
 
 
@@ -188,9 +182,3 @@ def _weights(sample_weight: Any, rows: int) -> Array | None:
     if sample_weight is None:
         return None
     return np.array(np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows))
-
-
-def _priced(proof: Certificate, frame: LandmarkFrame, squares: float) -> Certificate:
-    """Say what the landmarks cost at most: ½ Σβ² tr(K − K̃), where the trace is known."""
-    trace = frame.landmarks.residual_trace
-    return proof if trace is None else replace(proof, approximation_cost=0.5 * squares * trace)

@@ -289,7 +289,8 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
     intercept_ : float or array of shape (targets,)
         The constant b.
     certificate_ : Certificate
-        How far the answer is from the best one among functions of the landmarks.
+        How far the answer is from the best one among functions of the landmarks, and how far that
+        may be from the best one of all: ``approximation_cost``.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
 
     References

@@ -102,7 +102,8 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
     intercept_ : array of shape (functions,)
         The constants b.
     certificate_ : Certificate
-        How far the answer is from the best one among functions of the landmarks.
+        How far the answer is from the best one among functions of the landmarks, and how far that
+        may be from the best one of all: ``approximation_cost``.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
     """
 

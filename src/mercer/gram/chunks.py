@@ -213,6 +213,21 @@ def take_rows(X: Any, index: Any) -> Any:
     return [X[i] for i in index]
 
 
+def thinned(chunk: Chunk, first: int, share: float) -> Chunk:
+    """Return a random share of the rows of a piece that begins with row ``first``, at least one."""
+    if share >= 1:
+        return chunk
+    some = np.flatnonzero(_draws(first, len(chunk)) < share)
+    return chunk.take(some if some.size else slice(0, 1))
+
+
+def _draws(first: int, count: int) -> Array:
+    """Return random numbers that depend on the place of a row alone, however rows are cut."""
+    random = np.random.Philox(key=20170529)
+    random.advance(first // 4)  # four numbers at each step of its counter
+    return np.random.Generator(random).random(first % 4 + count)[first % 4 :]
+
+
 def join_chunks(chunks: list[Chunk]) -> Chunk:
     """Return the rows of several pieces as one."""
     first = chunks[0]

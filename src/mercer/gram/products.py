@@ -4,6 +4,7 @@
 has a constant, a 1. Solvers ask for two things only, each one pass over the data:
 
 * ``sweep``: U = ΦV, a rule that turns U and the targets of a row into R and some sums, and ΦᵀR;
+  by the way, what the landmarks do not see of the rows, weighted by ∣R∣;
 * ``square``: ΨᵀDΨ with Ψ = ΦR⁻¹ from a random part of the rows, D being weights that a rule gives.
 
 Both are sums over rows, so they can be spread over threads, pieces of a file or machines.
@@ -21,7 +22,7 @@ from scipy.linalg import get_blas_funcs
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.chunks import Chunk, Chunks, join_chunks
+from mercer.gram.chunks import Chunk, Chunks, join_chunks, thinned
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
@@ -32,6 +33,8 @@ _TILE = 1 << 20
 """Numbers in a block of kernel values: near enough to a core to be used twice, and large enough
 that threads seldom wait for the interpreter."""
 _LEAST_TILE = 32
+_STRIP = 256
+"""Features that are computed at once where only their squares are wanted."""
 _SQUARE_BYTES = 1 << 26
 """Bytes of the block of kernel values that is squared at once."""
 
@@ -62,13 +65,17 @@ class Weighting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """ΦᵀR and the other sums of a sweep."""
+    """ΦᵀR and the other sums of a sweep; ``unseen`` is Σᵢ ∣Rᵢ∣√uᵢ, where it was asked for."""
 
     sums: Array
     totals: Array
+    unseen: Array | None = None
 
     def __add__(self, other: Swept) -> Swept:
-        return Swept(self.sums + other.sums, self.totals + other.totals)
+        unseen = None
+        if self.unseen is not None and other.unseen is not None:
+            unseen = self.unseen + other.unseen
+        return Swept(self.sums + other.sums, self.totals + other.totals, unseen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +106,17 @@ class LandmarkProducts:
     evaluations: int = 0
     """Kernel values computed so far."""
 
-    def sweep(self, V: Array, rule: Rule, precise: bool = False) -> Swept:
+    def sweep(
+        self, V: Array, rule: Rule, precise: bool = False, whitener: Array | None = None
+    ) -> Swept:
         """Return ΦᵀR and the sums of a rule at U = ΦV, for V of shape (columns, any).
 
         Blocks are float32 and sums float64; ``precise`` asks for blocks in float64 too.
+
+        A ``whitener``, upper triangular, turns the kernel values of a row with the first m
+        landmarks into features z of their span. It asks for Σᵢ ∣Rᵢ∣√uᵢ, where
+        uᵢ = k(xᵢ, xᵢ) − ‖zᵢ‖² is what they do not see of a row; the sweep has to be precise. Fewer
+        landmarks see less, so that their sum bounds that of more.
         """
         raise NotImplementedError
 
@@ -127,6 +141,7 @@ class PiecewiseProducts(LandmarkProducts):
         V: Array,
         rule: Rule,
         precise: bool = False,
+        whitener: Array | None = None,
         done: int = 0,
         start: Swept | None = None,
         progress: Progress | None = None,
@@ -177,6 +192,7 @@ class StreamedProducts(PiecewiseProducts):
         V: Array,
         rule: Rule,
         precise: bool = False,
+        whitener: Array | None = None,
         done: int = 0,
         start: Swept | None = None,
         progress: Progress | None = None,
@@ -197,7 +213,7 @@ class StreamedProducts(PiecewiseProducts):
                 else:
                     _, (chunk, evaluator) = next(coming)
                     kept = None if precise else self._room(chunk)
-                    part = self._sweep(chunk, evaluator, kept, V, rule)
+                    part = self._sweep(chunk, evaluator, kept, V, rule, whitener)
                     if kept is not None:
                         held[number] = chunk, kept
                 total = part if total is None else total + part
@@ -206,17 +222,30 @@ class StreamedProducts(PiecewiseProducts):
         assert total is not None
         return total
 
-    def sweep_chunk(self, chunk: Chunk, V: Array, rule: Rule, precise: bool) -> Swept:
+    def sweep_chunk(
+        self, chunk: Chunk, V: Array, rule: Rule, precise: bool, whitener: Array | None = None
+    ) -> Swept:
         """Return the sums over the rows of one piece."""
-        return self._sweep(chunk, self._evaluator(chunk, precise), None, V, rule)
+        return self._sweep(chunk, self._evaluator(chunk, precise), None, V, rule, whitener)
 
     def _sweep(
-        self, chunk: Chunk, evaluator: Evaluator | None, kept: Array | None, V: Array, rule: Rule
+        self,
+        chunk: Chunk,
+        evaluator: Evaluator | None,
+        kept: Array | None,
+        V: Array,
+        rule: Rule,
+        whitener: Array | None = None,
     ) -> Swept:
         """Return sums; kernel values are computed and written to ``kept``, or taken from there."""
         dtype = np.dtype(np.float32) if evaluator is None else evaluator.pairs.dtype
         if evaluator is not None:
             self.evaluations += len(chunk) * len(self.landmarks)
+        diagonal = None
+        if whitener is not None:
+            assert evaluator is not None
+            diagonal = evaluator.diagonal()
+            self.evaluations += len(chunk)
         W = V[: len(self.landmarks)].astype(dtype)
         height = max(_LEAST_TILE, _TILE // len(self.landmarks))
         bands = _cut(0, len(chunk), max(height, -(-len(chunk) // _BANDS)))
@@ -238,7 +267,11 @@ class StreamedProducts(PiecewiseProducts):
                 sums[: block.shape[1]] = block.T @ reaction.R.astype(dtype)
                 if self.constant:
                     sums[-1] = reaction.R.sum(axis=0)
-                part = Swept(sums, reaction.totals)
+                unseen = None
+                if whitener is not None and diagonal is not None:
+                    left = _unseen(diagonal[tile], block, whitener)
+                    unseen = np.sqrt(left) @ np.abs(reaction.R)
+                part = Swept(sums, reaction.totals, unseen)
                 total = part if total is None else total + part
             parts[number] = total
 
@@ -340,19 +373,14 @@ class StreamedProducts(PiecewiseProducts):
         return np.empty((len(chunk), len(self.landmarks)), dtype=np.float32)
 
 
-def thinned(chunk: Chunk, first: int, share: float) -> Chunk:
-    """Return a random share of the rows of a piece that begins with row ``first``, at least one."""
-    if share >= 1:
-        return chunk
-    some = np.flatnonzero(_draws(first, len(chunk)) < share)
-    return chunk.take(some if some.size else slice(0, 1))
-
-
-def _draws(first: int, count: int) -> Array:
-    """Return random numbers that depend on the place of a row alone, however rows are cut."""
-    random = np.random.Philox(key=20170529)
-    random.advance(first // 4)  # four numbers at each step of its counter
-    return np.random.Generator(random).random(first % 4 + count)[first % 4 :]
+def _unseen(diagonal: Array, block: Array, whitener: Array) -> Array:
+    """Return k(x, x) − ‖z(x)‖² ≥ 0 of some rows, given their kernel values with landmarks."""
+    left = diagonal.copy()
+    for part in _cut(0, len(whitener), _STRIP):
+        # Upper triangular: what is below these columns is 0.
+        Z = block[:, : part.stop] @ whitener[: part.stop, part]
+        left -= np.einsum("ij,ij->i", Z, Z)
+    return np.maximum(left, 0.0)
 
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:

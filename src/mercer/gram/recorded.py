@@ -59,25 +59,29 @@ class RecordedProducts(LandmarkProducts):
         """Kernel values computed since this fit began or went on."""
         return self._products.evaluations
 
-    def sweep(self, V: Array, rule: Rule, precise: bool = False) -> Swept:
+    def sweep(
+        self, V: Array, rule: Rule, precise: bool = False, whitener: Array | None = None
+    ) -> Swept:
         name = f"{type(rule).__name__} {V.shape[1]} {bool(precise)}"
+        if whitener is not None:
+            name += f" {len(whitener)}"
         known = self._recall(name)
         if known is not None:
-            return Swept(known[0], known[1])
+            return Swept(*known)
         done, start = 0, None
         if self._partial is not None and self._partial[0] == name:
             _, done, arrays = self._partial
-            start = Swept(arrays[0], arrays[1])
+            start = Swept(*arrays)
 
         def progress(count: int, total: Swept) -> None:
-            self._partial = name, count, [total.sums, total.totals]
+            self._partial = name, count, _arrays(total)
             self._write_if_due()
 
         if start is not None and done == len(self._products.chunks):
             swept = start
         else:
-            swept = self._products.sweep(V, rule, precise, done, start, progress)
-        self._note(name, [swept.sums, swept.totals])
+            swept = self._products.sweep(V, rule, precise, whitener, done, start, progress)
+        self._note(name, _arrays(swept))
         return swept
 
     def square(
@@ -174,3 +178,8 @@ class RecordedProducts(LandmarkProducts):
         if document["partial"] is not None:
             name, done, count = document["partial"]
             self._partial = str(name), int(done), [next(left) for _ in range(count)]
+
+
+def _arrays(swept: Swept) -> list[Array]:
+    arrays = [swept.sums, swept.totals]
+    return arrays if swept.unseen is None else [*arrays, swept.unseen]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from html import escape
+from typing import Any, Self
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Certificate:
         What the answer cost.
     approximation_cost : float
         Where K̃ = K_nM K_MM⁺ K_Mn stands for K: a bound on how far the optimum of the problem that
-        was solved is from that of the problem with K itself. 0 where nothing was approximated.
+        was solved is from that of the problem with K itself, besides the gap. 0 where nothing was
+        approximated.
     status : str
         ``optimal``, or why the solver stopped before; empty where no solver was asked.
     """
@@ -63,6 +67,11 @@ class Certificate:
             **{name: max(getattr(part, name) for part in parts) for name in worst},
             status=failed[0] if failed else "optimal",
         )
+
+    def on_landmarks(self, count: int, cost: float) -> Self:
+        """Say that K̃ of so many landmarks stood for K, and what :func:`landmark_cost` gave."""
+        name = f"{self.problem}, Nyström with {count:,} landmarks"
+        return replace(self, problem=name, approximation_cost=cost)
 
     @property
     def gap(self) -> float:
@@ -103,3 +112,32 @@ class Certificate:
             (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.8g}")
             for name, value in table.items()
         ]
+
+
+def landmark_cost(dual: Any, square: Any, unseen: Any) -> float:
+    """Bound what it costs that K̃ = K_nM K_MM⁺ K_Mn stands for K, in one problem or in several.
+
+    The dual problem is to maximise D(β) = c(β) − ½βᵀKβ over a set that holds tβ for 0 ≤ t ≤ 1,
+    where c is concave and c(0) = 0. K − K̃ is positive semi-definite, so D ≤ D̃ everywhere, and for
+    the answer β of the approximated problem
+
+        0 ≤ max D̃ − max D ≤ gap + D̃(β) − max over t of D(tβ)  ≤  gap + ½ βᵀ(K − K̃)β.
+
+    The cost is a bound on D̃(β) − max over t of D(tβ), by c(tβ) ≥ t c(β). It is at most D̃(β).
+
+    Parameters
+    ----------
+    dual : float or array
+        D̃(β).
+    square : float or array
+        βᵀK̃β. Where c has a square −½βᵀΛβ of its own, βᵀ(K̃ + Λ)β gives a better bound.
+    unseen : float or array
+        βᵀ(K − K̃)β, or more. K − K̃ is the Gram matrix of the parts eᵢ of φ(xᵢ) outside of the span
+        of the landmarks, so that βᵀ(K − K̃)β = ‖Σ βᵢeᵢ‖² ≤ (Σ ∣βᵢ∣ √uᵢ)² ≤ ‖β‖² tr(K − K̃) with
+        uᵢ = ‖eᵢ‖² = k(xᵢ, xᵢ) − ‖zᵢ‖², the diagonal of K − K̃.
+    """
+    linear = np.asarray(dual + square / 2)
+    whole = np.asarray(square + unseen)
+    rise = np.maximum(linear, 0.0)
+    t = np.where(rise < whole, rise / np.where(rise < whole, whole, 1.0), 1.0)
+    return float(np.maximum(0.0, dual - t * linear + t**2 * whole / 2).sum())

@@ -12,7 +12,7 @@ from scipy.special import entr, expit
 from mercer._typing import Array, IntArray
 from mercer.gram.chunks import Chunk
 from mercer.gram.products import Reaction, Swept
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import Certificate, landmark_cost
 from mercer.problems.landmark_ridge import row_weights
 
 
@@ -213,7 +213,7 @@ class LandmarkClasses:
         pull: Callable[[Array], Array],
         **cost: Any,
     ) -> Certificate:
-        """Judge functions from one sweep of :class:`Slope` at them.
+        """Judge functions from one precise sweep of :class:`Slope`, with a whitener, at them.
 
         ``coordinates`` are those of f in an orthonormal basis of the span, and ``pull`` gives the
         coordinates of Σ βᵢ k(xᵢ, ·) from its products with the landmarks.
@@ -221,13 +221,17 @@ class LandmarkClasses:
         value, worth = swept.totals
         M = len(swept.sums) - self.constant
         G = pull(swept.sums[:M])
+        square = float((G**2).sum())
+        dual = float(worth - 0.5 * square - self.drift(swept, constants))
+        assert swept.unseen is not None
+        cost_of_landmarks = landmark_cost(dual, square, float((swept.unseen**2).sum()))
         return Certificate(
-            problem=f"{self.loss.name} classification on {M:,} landmarks",
+            problem=f"{self.loss.name} classification",
             primal=float(value + 0.5 * (coordinates**2).sum()),
-            dual=float(worth - 0.5 * (G**2).sum() - self.drift(swept, constants)),
+            dual=dual,
             stationarity=float(np.abs(G - coordinates).max(initial=0.0)),
             primal_feasibility=0.0,
             dual_feasibility=float(np.abs(swept.sums[M:]).max(initial=0.0)),
             complementarity=0.0,
             **cost,
-        )
+        ).on_landmarks(M, cost_of_landmarks)

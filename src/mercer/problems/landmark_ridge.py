@@ -11,7 +11,7 @@ import numpy as np
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk
 from mercer.gram.products import Reaction, Swept
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import Certificate, landmark_cost
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class LandmarkRidge:
         pull: Callable[[Array], Array],
         **cost: Any,
     ) -> Certificate:
-        """Judge functions from one sweep of :class:`RidgeErrors` at them.
+        """Judge functions from one precise sweep of :class:`RidgeErrors`, with a whitener, at them.
 
         ``coordinates`` are those of f in an orthonormal basis of the span, one column for each
         target, and ``pull`` gives the coordinates of Σ rᵢ k(xᵢ, ·) from its products K_Mn r.
@@ -99,14 +99,18 @@ class LandmarkRidge:
         square = (G**2).sum(axis=0) / self.alpha
         primal = 0.5 * total.sum() + 0.5 * self.alpha * float((coordinates**2).sum())
         # With Σ we = 0 the constant in Σ we(y − b) is for nothing.
-        dual = float((onto - 0.5 * best - 0.5 * square).sum())
+        dual = onto - 0.5 * best - 0.5 * square
+        assert swept.unseen is not None
+        # ∣w(e − shift)∣ ≤ ∣we∣ + ∣shift∣w.
+        unseen = swept.unseen[:-1] + np.abs(shift) * swept.unseen[-1]
+        cost_of_landmarks = landmark_cost(dual, square + best, unseen**2 / self.alpha)
         return Certificate(
-            problem=f"kernel ridge regression on {M:,} landmarks",
+            problem="kernel ridge regression",
             primal=float(primal),
-            dual=dual,
+            dual=float(dual.sum()),
             stationarity=float(np.abs(G - self.alpha * coordinates).max(initial=0.0)),
             primal_feasibility=0.0,
             dual_feasibility=0.0,
             complementarity=0.0,
             **cost,
-        )
+        ).on_landmarks(M, cost_of_landmarks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -23,6 +24,10 @@ _SINGLE = 1e-7
 _SMALL = 400
 _COST_OF_SQUARE = 0.012
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
+_WHITENING = 5e10
+"""What n·m² may be where n rows are seen through m landmarks: about a second."""
+_WHITENING_A_VALUE = 32
+"""What m² may be for each of the kernel values of a row: less time than these take in float64."""
 
 
 class LandmarkBasis:
@@ -70,6 +75,10 @@ class LandmarkBasis:
         W[:r] = solve_triangular(self.R, S[:r], trans="T", check_finite=False)
         return W
 
+    def whitener(self, rows: int) -> Array:
+        """Return what :func:`whitener` says of these landmarks."""
+        return whitener(self.R, rows)
+
     def needs_double(self, rows: int, alpha: float) -> bool:
         """Whether float32 kernel values, seen in these coordinates, would drown λ in noise."""
         pivot = float(np.diagonal(self.R).min()) ** 2
@@ -97,6 +106,18 @@ class Preconditioner:
 
     def __call__(self, R: Array) -> Array:
         return np.asarray(cho_solve(self._factor, R, check_finite=False))
+
+
+def whitener(R: Array, rows: int) -> Array:
+    """Return R_m⁻¹, with which kernel values of the first m landmarks become features z.
+
+    K_MM = RᵀR. z takes time like m² for each row, and m is as large as a sweep of so many rows can
+    afford: all M where n·M² is small, else the first ones, of which those before saw least.
+    """
+    M = len(R)
+    m = min(M, math.isqrt(int(max(_WHITENING / rows, _WHITENING_A_VALUE * M))))
+    # By columns: R_m times this is the identity to rounding, which keeps the error of z small.
+    return np.asarray(solve_triangular(R[:m, :m], np.eye(m), check_finite=False))
 
 
 def small_algebra(columns: int) -> AbstractContextManager[None]:

@@ -36,6 +36,8 @@ _PATIENCE = 10
 """Steps in float32 within which an error has to fall by half; else float64 takes over."""
 _MANY_STEPS = 6
 """Conjugate steps that say that the preconditioner is out of date."""
+_NEAR = 3
+"""Times the tolerance at which an error that is expected may be the last one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,9 @@ class _Newton:
         self.tol, self.watch, self.shared = tol, watch, shared
         self.penalty = basis.penalty[:, None]
         self.double = basis.needs_double(products.rows, 1.0)
+        self.whitener = basis.whitener(products.rows)
+        self.near = False
+        """Whether the next look may be the last: then it sees what the landmarks do not see."""
 
     def run(self) -> _Place:
         place = self.look(np.zeros((len(self.basis), self.problem.loss.functions)))
@@ -118,7 +123,9 @@ class _Newton:
                     self.double = True
                 if self.watch.over(error):
                     break
-                D, steps = self.direction(place, G, min(_LOOSE, error))
+                share = min(_LOOSE, error)
+                self.near = share * error <= _NEAR * self.tol
+                D, steps = self.direction(place, G, share)
                 moved = self.step(place, D)
                 if moved is not None:
                     place = moved
@@ -129,12 +136,16 @@ class _Newton:
                     self.double, error, G = True, math.inf, None
         except KeyboardInterrupt:
             self.watch.status = "interrupted"
+        if place.swept.unseen is None:
+            self.near = True
+            place = self.look(place.W)
         return place
 
     def look(self, W: Array) -> _Place:
         rule = Slope(self.problem.loss, self.problem.C)
         # In float64: what is wrong with a slope stays wrong.
-        swept = self.products.sweep(self.basis.embed(W), rule, precise=True)
+        whitener = self.whitener if self.near else None
+        swept = self.products.sweep(self.basis.embed(W), rule, True, whitener)
         self.watch.steps += 1
         gradient = self.penalty * W - self.basis.pull(swept.sums)
         value = float(swept.totals[0] + 0.5 * (self.penalty * W**2).sum())

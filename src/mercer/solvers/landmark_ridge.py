@@ -94,9 +94,13 @@ def solve(
     G = Preconditioner(square, alpha * basis.penalty)
     del square
     watch = Watch(max_iter, ends, monitor)
+    whitener = basis.whitener(products.rows)
     with small_algebra(len(basis)):
-        W, swept = _descend(products, basis, G, alpha, targets, tol, watch)
+        W, swept = _descend(products, basis, G, alpha, targets, tol, watch, whitener)
     V = basis.embed(W)
+    if swept.unseen is None:
+        # It has arrived sooner than it thought.
+        swept = products.sweep(V, RidgeErrors(), True, whitener)
     constants = np.zeros(targets)
     r = len(basis.kept)
     if products.constant:
@@ -131,16 +135,24 @@ def _descend(
     targets: int,
     tol: float,
     watch: Watch,
+    whitener: Array,
 ) -> tuple[Array, Swept]:
-    """Return coordinates and the errors there, swept in float64."""
+    """Return coordinates and the errors there, swept in float64.
+
+    Only sweeps that are likely to be the last one look at what the landmarks do not see.
+    """
     ridge = alpha * basis.penalty[:, None]
     precise = basis.needs_double(products.rows, alpha)
     W = best = np.zeros((len(basis), targets))
     first: Array = np.zeros(0)
     last = math.inf
+    near = False
     for number in range(_MOST_ROUNDS):
+        final = number > 0 and (near or precise or watch.status != "optimal")
         try:
-            swept = products.sweep(basis.embed(W), RidgeErrors(), precise or number > 0)
+            swept = products.sweep(
+                basis.embed(W), RidgeErrors(), precise or number > 0, whitener if final else None
+            )
         except KeyboardInterrupt:
             watch.status = "interrupted"
             break
@@ -164,10 +176,11 @@ def _descend(
                     continue
         best, last = W, worst
         goal = np.maximum(tol * first**0.5, _INNER * rho**0.5) * 0.5
+        near = bool((goal <= tol * first**0.5).all())
         W = W + _steps(products, basis, G, ridge, residual, goal, first, precise, watch)
     if watch.status == "optimal":
         watch.status = "max_iter"
-    return W, products.sweep(basis.embed(W), RidgeErrors(), precise=True)
+    return W, products.sweep(basis.embed(W), RidgeErrors(), True, whitener)
 
 
 def _steps(
