@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         alignment as alignment,
         box_qp as box_qp,
         coordinate as coordinate,
+        exponentials as exponentials,
         kmers as kmers,
         lasso as lasso,
         log_cosh as log_cosh,

@@ -14,6 +14,12 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def jit_formulas(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile ``function`` so that a product and a sum may be rounded once, as one operation."""
+    compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+    return cast(Callable[P, R], compiled(function))
+
+
 def jit_sums(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` so that sums may be taken in any order, which lets them use vectors."""
     compiled = njit(

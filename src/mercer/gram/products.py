@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import local
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from mercer import _parallel
+from mercer import _fast, _parallel
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk, Chunks, join_chunks, thinned
 from mercer.kernels.base import Kernel
@@ -33,6 +33,8 @@ _TILE = 1 << 20
 """Numbers in a block of kernel values: near enough to a core to be used twice, and large enough
 that threads seldom wait for the interpreter."""
 _LEAST_TILE = 32
+_FEW = 8
+"""Columns for which BLAS has little to offer."""
 _STRIP = 256
 """Features that are computed at once where only their squares are wanted."""
 _SQUARE_BYTES = 1 << 26
@@ -52,6 +54,15 @@ class Rule(Protocol):
 
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
         """Return R, of shape (rows, columns), and sums, given U = ΦV in float64."""
+        ...
+
+
+@runtime_checkable
+class LinearRule(Rule, Protocol):
+    """A rule that multiplies each row of U by a number, R = DU, and has no other sums."""
+
+    def factors(self, chunk: Chunk) -> Array:
+        """Return the diagonal of D."""
         ...
 
 
@@ -241,6 +252,11 @@ class StreamedProducts(PiecewiseProducts):
         dtype = np.dtype(np.float32) if evaluator is None else evaluator.pairs.dtype
         if evaluator is not None:
             self.evaluations += len(chunk) * len(self.landmarks)
+        few = kept is None and V.shape[1] <= _FEW
+        if few and evaluator is not None and isinstance(rule, LinearRule):
+            exponents = evaluator.exponents()
+            if exponents is not None:
+                return self._curve(*exponents, V, rule.factors(chunk))
         diagonal = None
         if whitener is not None:
             assert evaluator is not None
@@ -277,6 +293,27 @@ class StreamedProducts(PiecewiseProducts):
 
         _parallel.run(task, range(len(bands)), self.threads)
         return _sum(parts)
+
+    def _curve(self, A: Array, B: Array, V: Array, factors: Array) -> Swept:
+        """Return ΦᵀDΦV for kernel values exp(AB), none of which leaves its core."""
+        M = len(self.landmarks)
+        W = np.ascontiguousarray(V[:M].T, dtype=A.dtype)
+        constants = V[-1] if self.constant else np.zeros(V.shape[1])
+        bands = _cut(0, len(A), -(-len(A) // _BANDS))
+        sums = np.zeros((len(bands), V.shape[1], M))
+        totals = np.zeros((len(bands), V.shape[1]))
+
+        def task(number: int) -> None:
+            band = bands[number]
+            _fast.exponentials.curve(
+                A[band], B, W, constants, factors[band], sums[number], totals[number]
+            )
+
+        _parallel.run(task, range(len(bands)), self.threads)
+        image = sums.sum(axis=0).T
+        if self.constant:
+            image = np.vstack([image, totals.sum(axis=0)])
+        return Swept(image, np.zeros(0))
 
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False

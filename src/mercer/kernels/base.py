@@ -126,6 +126,11 @@ class Kernel(Parametrised):
         return False
 
     @property
+    def as_exponential(self) -> tuple[Statistic, float] | None:
+        """The statistic s and the factor c with k = exp(c s), of kernels that have this form."""
+        return None
+
+    @property
     def bounded(self) -> bool:
         """Whether no data can make a value overflow, so that nobody needs to look."""
         return False

@@ -356,6 +356,19 @@ class Evaluator:
             self._refuse_overflow(block, rows, columns)
         return block
 
+    def exponents(self) -> tuple[Array, Array] | None:
+        """Return A and B with exp(AB) for the values, where that is what is computed in float32."""
+        form = self.kernel.as_exponential
+        if form is None or not self.pairs.hasty or self.pairs.dtype != np.float32:
+            return None
+        statistic, factor = form
+        as_product = getattr(statistic, "as_product", None)
+        if as_product is None or factor >= 0 or self.pairs.stored:
+            return None
+        product = as_product(factor)
+        factors: tuple[Array, Array] | None = product.factors(*self.pairs.sides(product))
+        return factors
+
     def diagonal(self) -> Array:
         """Return the values of each row with itself."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):

@@ -131,9 +131,13 @@ class RBF(Radial):
     k(x, z) = exp(−γ‖x − z‖²), γ = 1/(2σ²) = 1/(2ℓ²)
     """
 
+    @property
+    def as_exponential(self) -> tuple[Statistic, float]:
+        return self.statistic, -0.5 * self.rate
+
     def evaluate(self, values: Values) -> Array:
         # One multiplication fewer than profile(scaled): this is the kernel that people wait for.
-        s = values.scaled(self.statistic, -0.5 * self.rate)
+        s = values.scaled(*self.as_exponential)
         return np.exp(s, out=s)
 
     def profile(self, s: Array) -> Array:

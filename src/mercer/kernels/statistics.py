@@ -183,6 +183,12 @@ class DistanceProduct(VectorStatistic):
         result *= result.dtype.type(self.factor)
         return result
 
+    def factors(self, a: Any, b: Any) -> tuple[Array, Array] | None:
+        """Return both sides of the matrix product, None where distances are computed as usual."""
+        if not isinstance(a, Factor):
+            return None
+        return np.ascontiguousarray(a.values), np.ascontiguousarray(b.values.T)
+
     def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a.values), dtype=a.values.dtype)
 

@@ -35,6 +35,10 @@ class RidgeErrors:
 class RidgeCurve:
     """The second derivative, times u: w u."""
 
+    def factors(self, chunk: Chunk) -> Array:
+        """Return w."""
+        return row_weights(chunk)
+
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
         R = U if chunk.weights is None else chunk.weights[:, None] * U
         return Reaction(R, np.zeros(0))

@@ -22,11 +22,11 @@ _LEAST_PIVOT = 1e-10
 """What a landmark has to add to the span of the others, as a share of the largest k(z, z)."""
 _SINGLE = 1e-7
 _SMALL = 400
-_COST_OF_SQUARE = 0.012
+_COST_OF_SQUARE = 0.03
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
-_WHITENING = 5e10
+_WHITENING = 2e10
 """What n·m² may be where n rows are seen through m landmarks: about a second."""
-_WHITENING_A_VALUE = 32
+_WHITENING_A_VALUE = 8
 """What m² may be for each of the kernel values of a row: less time than these take in float64."""
 
 
@@ -129,7 +129,7 @@ def worthwhile_share(rows: int, columns: int, tol: float) -> float:
     """Return the share of rows of which to take squares, for the least time in all.
 
     With m of them conjugate gradients gain a factor of about √(columns/m) in each step; with all
-    of them they need two or three. A product costs 1 for each row, a square 0.012·columns.
+    of them they need two or three. A product costs 1 for each row, a square 0.03·columns.
     """
     steps = 2 * np.log(1 / min(max(tol, 1e-15), 0.1))
     best, share = 3 + _COST_OF_SQUARE * columns, 1.0
