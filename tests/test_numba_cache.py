@@ -26,6 +26,14 @@ EXERCISES = {
         for band in (None, 3):
             GlobalAlignment(0.01, band).log_values(X)
     """,
+    "exponentials": """
+        import numpy as np
+        from mercer import RBF, StreamedRidge, _fast
+
+        X = np.random.default_rng(0).normal(size=(400, 3))
+        StreamedRidge(kernel=RBF(0.1), approximation=20, memory=1 << 20).fit(X, X[:, 0])
+        _fast.exponentials.exponentials(np.zeros(3, dtype=np.float32))
+    """,
     "neighbours": """
         import numpy as np
         from mercer import LaplacianRidge

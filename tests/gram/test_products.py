@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from mercer import RBF, Linear, Spectrum
+from mercer import RBF, Linear, Spectrum, _fast
 from mercer.exceptions import InvalidInput
 from mercer.gram.chunks import ArrayChunks
-from mercer.gram.products import Reaction, StreamedProducts
+from mercer.gram.passes import Reaction
+from mercer.gram.products import StreamedProducts
+from mercer.problems.landmark_ridge import RidgeCurve
 
 
 class Plain:
@@ -47,6 +49,36 @@ def test_sweeps_are_products_with_the_whole_matrix(data, kernel, constant):
         assert np.abs(swept.sums - expected).max() < digits * np.abs(expected).max()
         totals = [U.sum(), (U**2).sum()]
         assert np.allclose(swept.totals, totals, rtol=10 * digits)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 12])
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("gamma", [0.2, 20.0, 300.0])
+def test_a_rule_that_is_linear_needs_no_blocks(data, gamma, constant, columns):
+    X, _, weights = data
+    kernel = RBF(gamma=gamma)
+    Phi = kernel(X, X[:40])
+    if constant:
+        Phi = np.column_stack([Phi, np.ones(len(X))])
+    V = np.random.default_rng(0).standard_normal((Phi.shape[1], columns))
+    expected = Phi.T @ (weights[:, None] * (Phi @ V))
+    for precise, digits in ((True, 1e-11), (False, 1e-5)):
+        swept = _products(data, kernel, constant=constant).sweep(V, RidgeCurve(), precise)
+        assert np.abs(swept.sums - expected).max() < digits * np.abs(expected).max()
+
+
+def test_compiled_exponentials_are_right_to_the_last_digits():
+    x = np.concatenate([np.linspace(-87, 88, 100_001), [0.0, 1e-6, -1e-6]]).astype(np.float32)
+    found = x.copy()
+    _fast.exponentials.exponentials(found)
+    exact = np.exp(x.astype(np.float64))
+    assert np.abs(found / exact - 1).max() < 2 * np.finfo(np.float32).eps
+    far = np.array([-88.0, -1e30, -np.inf], dtype=np.float32)
+    _fast.exponentials.exponentials(far)
+    assert (far < 2e-38).all()
+    unknown = np.array([np.nan], dtype=np.float32)
+    _fast.exponentials.exponentials(unknown)
+    assert np.isnan(unknown[0])
 
 
 @pytest.mark.parametrize("size", [64, 700])

@@ -5,7 +5,8 @@ import pytest
 
 from mercer import RBF
 from mercer.gram.chunks import ArrayChunks
-from mercer.gram.products import LandmarkProducts, StreamedProducts
+from mercer.gram.passes import LandmarkProducts
+from mercer.gram.products import StreamedProducts
 from mercer.problems.landmark_losses import LandmarkClasses, SquaredHinge
 from mercer.solvers import landmark_newton, landmark_ridge
 from mercer.solvers.landmark_basis import LandmarkBasis, worthwhile_share

@@ -46,21 +46,23 @@ def nearest(
     column: int,
     squares: Array,
     chosen: Integers,
+    bounds: Array,
 ) -> None:
     """Update lists of nearest points with the values k(xᵢ, xⱼ) of a block.
 
     The block starts at (``row``, ``column``), on the diagonal or above it, and serves both the
     points of its rows and those of its columns; ``diagonal`` holds k(xⱼ, xⱼ) of all points. Row i
     of ``squares`` and ``chosen`` is the list of point i, ascending: k(xⱼ, xⱼ) − 2k(xᵢ, xⱼ), and j.
+    Nothing beyond ``bounds`` will be among the nearest. Threads share these and may overwrite each
+    other's: the end of any list is a bound.
     """
     rows, columns = values.shape
     last = squares.shape[1] - 1
     own = diagonal[column : column + columns].copy()
-    # The farthest of each column's list, side by side.
-    farthest = squares[column : column + columns, last].copy()
+    farthest = bounds[column : column + columns].copy()
     for r in range(rows):
         i, k, mine = row + r, values[r], diagonal[row + r]
-        worst = squares[i, last]
+        worst = bounds[i]
         # On the diagonal, pairs below it were met in the mirror.
         first = r + 1 if row == column else 0
         for chunk in range(first // _CHUNK, -(-columns // _CHUNK)):
@@ -73,10 +75,10 @@ def nearest(
                 there, here = own[c] - 2 * k[c], mine - 2 * k[c]
                 if there <= worst:
                     insert(squares, chosen, i, there, column + c)
-                    worst = squares[i, last]
+                    worst = bounds[i] = min(worst, squares[i, last])
                 if here <= farthest[c]:
                     insert(squares, chosen, column + c, here, i)
-                    farthest[c] = squares[column + c, last]
+                    farthest[c] = bounds[column + c] = min(farthest[c], squares[column + c, last])
 
 
 @jit

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk, Chunks, even_starts, thinned
-from mercer.gram.products import (
-    PiecewiseProducts,
-    Progress,
-    Rule,
-    Squared,
-    StreamedProducts,
-    Swept,
-    Weighting,
-)
+from mercer.gram.passes import PiecewiseProducts, Progress, Rule, Squared, Swept, Weighting
+from mercer.gram.products import StreamedProducts
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 

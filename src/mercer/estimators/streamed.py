@@ -30,7 +30,7 @@ from mercer.gram.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks, join_rows
 from mercer.gram.expansion import Expansion
 from mercer.gram.landmarks import Nystrom, choose_landmarks
 from mercer.gram.operator import Gram
-from mercer.gram.products import LandmarkProducts
+from mercer.gram.passes import LandmarkProducts
 from mercer.gram.recorded import RecordedProducts
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite

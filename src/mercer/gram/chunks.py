@@ -17,7 +17,7 @@ from mercer.kernels.encoders import as_narwhals, is_frame, row_count
 from mercer.kernels.points import Points
 
 if TYPE_CHECKING:
-    from mercer.gram.products import PiecewiseProducts
+    from mercer.gram.passes import PiecewiseProducts
 
 CHUNK_ROWS = 32_768
 _FEW = 64

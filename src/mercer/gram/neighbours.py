@@ -100,6 +100,7 @@ class NeighbourSearch:
         self.count = min(neighbours, len(self.diagonal) - 1)
         # One set of lists for each thread, since a point is met by several blocks at once.
         self._lists: list[_Lists] = []
+        self._bounds: Array = np.full(len(self.diagonal), np.inf)
 
     def look(self, i: slice, j: slice, values: Array) -> None:
         """Take in the values of the rows i and the columns j, and those of j and i with them."""
@@ -111,7 +112,7 @@ class NeighbourSearch:
         except IndexError:
             lists = _Lists(len(self.diagonal), self.count)
         _fast.neighbours.nearest(
-            block, self.diagonal, i.start, j.start, lists.squares, lists.chosen
+            block, self.diagonal, i.start, j.start, lists.squares, lists.chosen, self._bounds
         )
         self._lists.append(lists)
 

@@ -18,7 +18,7 @@ from mercer._files import container
 from mercer._files.container import Content
 from mercer._typing import Array
 from mercer.exceptions import InvalidCheckpoint, InvalidModelFile
-from mercer.gram.products import LandmarkProducts, PiecewiseProducts, Rule, Swept, Weighting
+from mercer.gram.passes import LandmarkProducts, PiecewiseProducts, Rule, Swept, Weighting
 
 SECONDS = 20.0
 """How often a checkpoint is written, at most."""

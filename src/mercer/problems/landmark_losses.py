@@ -11,7 +11,7 @@ from scipy.special import entr, expit
 
 from mercer._typing import Array, IntArray
 from mercer.gram.chunks import Chunk
-from mercer.gram.products import Reaction, Swept
+from mercer.gram.passes import Reaction, Swept
 from mercer.problems.certificate import Certificate, landmark_cost
 from mercer.problems.landmark_ridge import row_weights
 

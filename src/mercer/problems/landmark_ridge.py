@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk
-from mercer.gram.products import Reaction, Swept
+from mercer.gram.passes import Reaction, Swept
 from mercer.problems.certificate import Certificate, landmark_cost
 
 

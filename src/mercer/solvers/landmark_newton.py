@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._typing import Array
-from mercer.gram.products import LandmarkProducts, Swept
+from mercer.gram.passes import LandmarkProducts, Swept
 from mercer.problems.landmark_losses import Curvatures, Curve, LandmarkClasses, Line, Slope
 from mercer.solvers.landmark_basis import (
     LandmarkBasis,

@@ -21,7 +21,7 @@ import numpy as np
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.products import LandmarkProducts, Swept
+from mercer.gram.passes import LandmarkProducts, Swept
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_ridge import LandmarkRidge, RidgeCurve, RidgeErrors, RidgeWeights
 from mercer.solvers.landmark_basis import (

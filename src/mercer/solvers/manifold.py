@@ -240,7 +240,7 @@ class _Run:
         self.problems, self.subspace, self.limits = problems, subspace, limits
         self._multiply = multiply
         self.a, self.roughness = problems[0].penalty, problems[0].roughness
-        self.products, self.status = 0, "optimal"
+        self.products, self.status = 1, "optimal"  # the one that made the subspace
         self._factors: dict[tuple[bytes, bytes], Factor] = {}
 
     def multiply(self, V: Array) -> Array:
@@ -284,7 +284,7 @@ class _Run:
                 share = line.search(float(G[:, i] @ v))
                 self.coef[:, j] += share * d
                 self.values[:, j] += share * v
-                unmoved = share == 1 and column.still_bends()
+                unmoved = share == 1 and column.bends_alike(self.values[column.problem.rows, j])
                 settled[j] = settled[j] or unmoved
                 finished = unmoved and found.last[i] <= column.goal
                 if share > 0 and not finished and not (unmoved and found.stalled[i]):
@@ -304,7 +304,8 @@ class _Run:
         """Solve Hd = −G by conjugate gradients, all columns side by side."""
         space, a = self.subspace, self.a
         factors = [self.factor(column) for column in columns]
-        goals = np.array([column.goal for column in columns])
+        fine = np.array([column.goal for column in columns])
+        goals, rough = fine, ~settled
         x, Kx, r = np.zeros_like(G), np.zeros_like(G), -G
         p, Kp, rz = x, x, np.full(G.shape[1], np.inf)
         best, since = np.full(G.shape[1], np.inf), np.zeros(G.shape[1], dtype=int)
@@ -315,7 +316,11 @@ class _Run:
             if first is best:
                 first = size
                 # Until the active points are known, a rough direction is good enough.
-                goals = np.where(settled, goals, np.maximum(goals, _FORCING**2 * first))
+                goals = np.where(rough, np.maximum(fine, _FORCING**2 * first), fine)
+            for i in np.flatnonzero(rough & (size <= goals)):
+                column = columns[i]
+                if column.bends_alike(column.u + Kx[column.problem.rows, i]):
+                    goals[i], rough[i] = fine[i], False
             since = np.where(size < 0.9 * best, 0, since + 1)
             best = np.minimum(best, size)
             running = (size > goals) & (since < _PATIENCE)
@@ -364,7 +369,7 @@ class _Column:
         self.beta: Array = self.problem.weights * self.problem.errors(self.u, bias)
         self.d = self.problem.curvatures(self.u, bias)
         value = self.problem.value(run.coef[:, number], self.values, bias)
-        self.goal = 0.25 * run.limits.tol * abs(value)
+        self.goal = 0.5 * run.limits.tol * abs(value)
 
     def bend(self, u: Array) -> Array:
         """Return the second derivative of the losses times u, the constant following along."""
@@ -374,9 +379,8 @@ class _Column:
             bent -= self.d * (float(bent.sum()) / total)
         return np.asarray(bent)
 
-    def still_bends(self) -> bool:
-        """Whether the step has left all curvatures as they were."""
-        u = self.run.values[self.problem.rows, self.number]
+    def bends_alike(self, u: Array) -> bool:
+        """Whether all curvatures are the same at values u of the labelled points."""
         return np.array_equal(self.d, self.problem.curvatures(u, self.problem.best_bias(u)))
 
 

@@ -53,7 +53,7 @@ class Neighbourhood:
         stiff problem pays for a larger sample, which saves products with K.
         """
         n = self.gram.shape[0]
-        count = min(n, int(min(max(32.0, 16 * stiffness**0.5), 8 * n**0.5)))
+        count = min(n, int(min(max(32.0, 10 * stiffness**0.5), 8 * n**0.5)))
         some = np.sort(np.random.default_rng(0).choice(n, count, replace=False))
         return (self.gram if self.held is None else self.held).rows(some).T
 
