@@ -317,7 +317,7 @@ class _Run:
                 first = size
                 # Until the active points are known, a rough direction is good enough.
                 goals = np.where(rough, np.maximum(fine, _FORCING**2 * first), fine)
-            for i in np.flatnonzero(rough & (size <= goals)):
+            for i in map(int, np.flatnonzero(rough & (size <= goals))):
                 column = columns[i]
                 if column.bends_alike(column.u + Kx[column.problem.rows, i]):
                     goals[i], rough[i] = fine[i], False
