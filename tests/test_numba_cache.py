@@ -32,7 +32,8 @@ EXERCISES = {
 
         X = np.random.default_rng(0).normal(size=(400, 3))
         StreamedRidge(kernel=RBF(0.1), approximation=20, memory=1 << 20).fit(X, X[:, 0])
-        _fast.exponentials.exponentials(np.zeros(3, dtype=np.float32))
+        _fast.exponentials.single(np.zeros(3, dtype=np.float32))
+        _fast.exponentials.double(np.zeros(3))
     """,
     "neighbours": """
         import numpy as np

@@ -8,7 +8,7 @@ from mercer.exceptions import InvalidInput
 from mercer.gram.chunks import ArrayChunks
 from mercer.gram.passes import Reaction
 from mercer.gram.products import StreamedProducts
-from mercer.problems.landmark_ridge import RidgeCurve
+from mercer.problems.landmark_ridge import RidgeCurve, RidgeErrors
 
 
 class Plain:
@@ -54,8 +54,8 @@ def test_sweeps_are_products_with_the_whole_matrix(data, kernel, constant):
 @pytest.mark.parametrize("columns", [1, 3, 12])
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("gamma", [0.2, 20.0, 300.0])
-def test_a_rule_that_is_linear_needs_no_blocks(data, gamma, constant, columns):
-    X, _, weights = data
+def test_an_affine_rule_of_a_gaussian_kernel_needs_no_blocks(data, gamma, constant, columns):
+    X, y, weights = data
     kernel = RBF(gamma=gamma)
     Phi = kernel(X, X[:40])
     if constant:
@@ -63,21 +63,35 @@ def test_a_rule_that_is_linear_needs_no_blocks(data, gamma, constant, columns):
     V = np.random.default_rng(0).standard_normal((Phi.shape[1], columns))
     expected = Phi.T @ (weights[:, None] * (Phi @ V))
     for precise, digits in ((True, 1e-11), (False, 1e-5)):
-        swept = _products(data, kernel, constant=constant).sweep(V, RidgeCurve(), precise)
+        products = _products(data, kernel, constant=constant)
+        swept = products.sweep(V, RidgeCurve(), precise)
         assert np.abs(swept.sums - expected).max() < digits * np.abs(expected).max()
+        swept = products.sweep(V[:, :1], RidgeErrors(), precise)
+        errors = y - (Phi @ V)[:, 0]
+        pull = Phi.T @ np.column_stack([weights * errors, weights])
+        assert np.abs(swept.sums - pull).max() < digits * np.abs(pull).max()
+        totals = [weights @ errors**2, weights @ (errors * y), weights @ y]
+        assert np.abs(swept.totals[:, 0] - totals).max() < 10 * digits * np.abs(totals).max()
 
 
-def test_compiled_exponentials_are_right_to_the_last_digits():
-    x = np.concatenate([np.linspace(-87, 88, 100_001), [0.0, 1e-6, -1e-6]]).astype(np.float32)
+@pytest.mark.parametrize(
+    ("compiled", "dtype", "lowest", "highest"),
+    [
+        (_fast.exponentials.single, np.float32, -87, 88),
+        (_fast.exponentials.double, np.float64, -708, 709),
+    ],
+)
+def test_compiled_exponentials_are_right_to_the_last_digits(compiled, dtype, lowest, highest):
+    x = np.concatenate([np.linspace(lowest, highest, 100_001), [0.0, 1e-6, -1e-6]]).astype(dtype)
     found = x.copy()
-    _fast.exponentials.exponentials(found)
-    exact = np.exp(x.astype(np.float64))
-    assert np.abs(found / exact - 1).max() < 2 * np.finfo(np.float32).eps
-    far = np.array([-88.0, -1e30, -np.inf], dtype=np.float32)
-    _fast.exponentials.exponentials(far)
-    assert (far < 2e-38).all()
-    unknown = np.array([np.nan], dtype=np.float32)
-    _fast.exponentials.exponentials(unknown)
+    compiled(found)
+    exact = np.exp(x.astype(np.longdouble))
+    assert np.abs(found / exact - 1).max() < 2 * np.finfo(dtype).eps
+    far = np.array([lowest - 1, -1e30, -np.inf], dtype=dtype)
+    compiled(far)
+    assert (far < 1.01 * np.exp(dtype(lowest))).all()
+    unknown = np.array([np.nan], dtype=dtype)
+    compiled(unknown)
     assert np.isnan(unknown[0])
 
 

@@ -1,6 +1,10 @@
-"""Exponentials of matrix products in float32, used while they are still near the core."""
+"""Exponentials of matrix products, used while they are still near the core."""
+
+from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from mercer._fast.jit import jit_formulas, jit_sums
 from mercer._typing import Array
@@ -26,8 +30,8 @@ _C6 = np.float32(0.0013948580795629239)
 
 
 @jit_formulas
-def exponentials(row: Array) -> None:
-    """Replace x ≤ 88 by eˣ, to one or two units in the last place; below −87 by e⁻⁸⁷."""
+def single(row: Array) -> None:
+    """Replace x ≤ 88 by eˣ in float32, to one or two units in the last place; below −87 by e⁻⁸⁷."""
     for c in range(row.size):
         x = max(row[c], _LOWEST)
         whole = np.floor(x * _LOG2_E + _HALF)
@@ -37,36 +41,82 @@ def exponentials(row: Array) -> None:
         row[c] = power * np.int32(bits).view(np.float32)
 
 
-@jit_sums
-def curve(
-    A: Array, B: Array, W: Array, constants: Array, factors: Array, sums: Array, totals: Array
-) -> None:
-    """Add ΦᵀDΦWᵀ for Φ = exp(AB) to ``sums``, of shape (columns of W, columns of B).
+@jit_formulas
+def double(row: Array) -> None:
+    """Replace x ≤ 709 by eˣ in float64, to one or two units in the last place; from −708 on."""
+    for c in range(row.size):
+        x = max(row[c], -708.0)
+        whole = np.floor(x * 1.4426950408889634 + 0.5)
+        r = (x - whole * 6.93147180369123816490e-01) - whole * 1.90821492927058770002e-10
+        # Taylor's series: |r| ≤ ½ ln 2, so that the first term left away is below 5·10⁻¹⁸.
+        power = 1 / 6227020800.0
+        power = power * r + 1 / 479001600.0
+        power = power * r + 1 / 39916800.0
+        power = power * r + 1 / 3628800.0
+        power = power * r + 1 / 362880.0
+        power = power * r + 1 / 40320.0
+        power = power * r + 1 / 5040.0
+        power = power * r + 1 / 720.0
+        power = power * r + 1 / 120.0
+        power = power * r + 1 / 24.0
+        power = power * r + 1 / 6.0
+        power = power * r + 0.5
+        power = power * r + 1.0
+        power = power * r + 1.0
+        bits = (np.int64(whole) + np.int64(1023)) << np.int64(52)
+        row[c] = power * np.int64(bits).view(np.float64)
 
-    The rows of ΦWᵀ get ``constants``, D holds ``factors``, and ``totals`` get the sums of DΦWᵀ.
+
+def exponentials(row: Array) -> None:
+    """Replace each number x by eˣ, in the precision of the row."""
+    raise NotImplementedError
+
+
+@overload(exponentials, strict=False)
+def _exponentials(row: Any) -> Any:
+    if row.dtype == types.float32:
+        return lambda row: single(row)
+    return lambda row: double(row)
+
+
+@jit_sums
+def affine(
+    A: Array,
+    B: Array,
+    W: Array,
+    constants: Array,
+    offsets: Array,
+    factors: Array,
+    U: Array,
+    sums: Array,
+) -> None:
+    """Write Φ Wᵀ and constants to U, and add Φᵀ(O + D[U, 0]) to the rows of ``sums``; Φ = exp(AB).
+
+    O are ``offsets`` and D the diagonal matrix of ``factors``. W has a row for each column of U,
+    and ``sums`` one for each column of O, which may have more than U.
     """
     count, columns = W.shape
     block = np.empty((_ROWS, columns), dtype=A.dtype)
-    near = np.zeros((count, columns), dtype=A.dtype)
+    near = np.zeros((offsets.shape[1], columns), dtype=A.dtype)
     for start in range(0, A.shape[0], _ROWS):
         stop = min(start + _ROWS, A.shape[0])
         here = block[: stop - start]
         np.dot(A[start:stop], B, here)
-        for r in range(stop - start):
-            row = here[r]
+        for i in range(start, stop):
+            row = here[i - start]
             exponentials(row)
-            for j in range(count):
-                weights, pulls = W[j], near[j]
-                u = A.dtype.type(0)
-                for c in range(columns):
-                    u += row[c] * weights[c]
-                pull = factors[start + r] * (u + constants[j])
-                totals[j] += pull
-                light = A.dtype.type(pull)
+            for j in range(offsets.shape[1]):
+                pull = offsets[i, j]
+                if j < count:
+                    weights = W[j]
+                    u = A.dtype.type(0)
+                    for c in range(columns):
+                        u += row[c] * weights[c]
+                    U[i, j] = u + constants[j]
+                    pull += factors[i] * U[i, j]
+                light, pulls = A.dtype.type(pull), near[j]
                 for c in range(columns):
                     pulls[c] += light * row[c]
         if stop % _FLUSH == 0 or stop == A.shape[0]:
-            for j in range(count):
-                for c in range(columns):
-                    sums[j, c] += near[j, c]
-                    near[j, c] = 0
+            sums += near
+            near[:] = 0

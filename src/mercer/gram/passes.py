@@ -36,12 +36,20 @@ class Rule(Protocol):
         ...
 
 
-@runtime_checkable
-class LinearRule(Rule, Protocol):
-    """A rule that multiplies each row of U by a number, R = DU, and has no other sums."""
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """R = O + D[U, 0], with the diagonal of D; O may have more columns than U."""
 
-    def factors(self, chunk: Chunk) -> Array:
-        """Return the diagonal of D."""
+    offsets: Array
+    factors: Array
+
+
+@runtime_checkable
+class AffineRule(Rule, Protocol):
+    """A rule whose R is an affine function of U, so that it is known before U is."""
+
+    def affine(self, chunk: Chunk, columns: int) -> Affine:
+        """Return the function, for U with some columns."""
         ...
 
 

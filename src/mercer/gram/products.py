@@ -11,7 +11,15 @@ from scipy.linalg import get_blas_funcs
 from mercer import _fast, _parallel
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk, Chunks, join_chunks, thinned
-from mercer.gram.passes import LinearRule, PiecewiseProducts, Progress, Rule, Swept, Weighting
+from mercer.gram.passes import (
+    Affine,
+    AffineRule,
+    PiecewiseProducts,
+    Progress,
+    Rule,
+    Swept,
+    Weighting,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
@@ -24,6 +32,8 @@ that threads seldom wait for the interpreter."""
 _LEAST_TILE = 32
 _FEW = 8
 """Columns for which BLAS has little to offer."""
+_SHORT = 64
+"""Columns of data with which kernel values are computed faster than they are read."""
 _STRIP = 256
 """Features that are computed at once where only their squares are wanted."""
 _SQUARE_BYTES = 1 << 26
@@ -92,8 +102,7 @@ class StreamedProducts(PiecewiseProducts):
                     part = self._sweep(chunk, None, values, V, rule)
                 else:
                     _, (chunk, evaluator) = next(coming)
-                    kept = None if precise else self._room(chunk)
-                    part = self._sweep(chunk, evaluator, kept, V, rule, whitener)
+                    part, kept = self._first_sweep(chunk, evaluator, V, rule, whitener)
                     if kept is not None:
                         held[number] = chunk, kept
                 total = part if total is None else total + part
@@ -106,7 +115,33 @@ class StreamedProducts(PiecewiseProducts):
         self, chunk: Chunk, V: Array, rule: Rule, precise: bool, whitener: Array | None = None
     ) -> Swept:
         """Return the sums over the rows of one piece."""
-        return self._sweep(chunk, self._evaluator(chunk, precise), None, V, rule, whitener)
+        evaluator = self._evaluator(chunk, precise)
+        return self._first_sweep(chunk, evaluator, V, rule, whitener)[0]
+
+    def _first_sweep(
+        self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule, whitener: Array | None
+    ) -> tuple[Swept, Array | None]:
+        """Return sums over a piece whose kernel values are to be computed, and these if kept."""
+        self.evaluations += len(chunk) * len(self.landmarks)
+        exponents = None
+        if isinstance(rule, AffineRule) and V.shape[1] <= _FEW:
+            exponents = evaluator.exponents()
+        kept = None
+        # A few columns are multiplied faster than kernel values are read.
+        if exponents is None or exponents[0].shape[1] > _SHORT:
+            kept = self._room(chunk) if evaluator.pairs.dtype == np.float32 else None
+        if exponents is None or kept is not None:
+            return self._sweep(chunk, evaluator, kept, V, rule, whitener), kept
+        assert isinstance(rule, AffineRule)
+        affine = rule.affine(chunk, V.shape[1])
+        U, sums = self._affine_sweep(*exponents, V, affine)
+        reaction = rule(U, chunk)
+        if self.constant:
+            sums = np.vstack([sums, reaction.R.sum(axis=0)])
+        unseen = None
+        if whitener is not None:
+            unseen = self._unseen(evaluator, reaction.R, whitener)
+        return Swept(sums, reaction.totals, unseen), None
 
     def _sweep(
         self,
@@ -119,13 +154,6 @@ class StreamedProducts(PiecewiseProducts):
     ) -> Swept:
         """Return sums; kernel values are computed and written to ``kept``, or taken from there."""
         dtype = np.dtype(np.float32) if evaluator is None else evaluator.pairs.dtype
-        if evaluator is not None:
-            self.evaluations += len(chunk) * len(self.landmarks)
-        few = kept is None and V.shape[1] <= _FEW
-        if few and evaluator is not None and isinstance(rule, LinearRule):
-            exponents = evaluator.exponents()
-            if exponents is not None:
-                return self._curve(*exponents, V, rule.factors(chunk))
         diagonal = None
         if whitener is not None:
             assert evaluator is not None
@@ -163,26 +191,46 @@ class StreamedProducts(PiecewiseProducts):
         _parallel.run(task, range(len(bands)), self.threads)
         return _sum(parts)
 
-    def _curve(self, A: Array, B: Array, V: Array, factors: Array) -> Swept:
-        """Return ΦᵀDΦV for kernel values exp(AB), none of which leaves its core."""
+    def _affine_sweep(self, A: Array, B: Array, V: Array, affine: Affine) -> tuple[Array, Array]:
+        """Return ΦV and ΦᵀR for kernel values exp(AB), none of which leaves its core."""
         M = len(self.landmarks)
         W = np.ascontiguousarray(V[:M].T, dtype=A.dtype)
         constants = V[-1] if self.constant else np.zeros(V.shape[1])
         bands = _cut(0, len(A), -(-len(A) // _BANDS))
-        sums = np.zeros((len(bands), V.shape[1], M))
-        totals = np.zeros((len(bands), V.shape[1]))
+        sums = np.zeros((len(bands), affine.offsets.shape[1], M))
+        U = np.empty((len(A), V.shape[1]))
 
         def task(number: int) -> None:
             band = bands[number]
-            _fast.exponentials.curve(
-                A[band], B, W, constants, factors[band], sums[number], totals[number]
+            _fast.exponentials.affine(
+                A[band],
+                B,
+                W,
+                constants,
+                affine.offsets[band],
+                affine.factors[band],
+                U[band],
+                sums[number],
             )
 
         _parallel.run(task, range(len(bands)), self.threads)
-        image = sums.sum(axis=0).T
-        if self.constant:
-            image = np.vstack([image, totals.sum(axis=0)])
-        return Swept(image, np.zeros(0))
+        return U, sums.sum(axis=0).T
+
+    def _unseen(self, evaluator: Evaluator, R: Array, whitener: Array) -> Array:
+        """Return Σᵢ ∣Rᵢ∣√uᵢ over a piece."""
+        diagonal = evaluator.diagonal()
+        self.evaluations += len(R) * (len(whitener) + 1)
+        tiles = _cut(0, len(R), max(_LEAST_TILE, _TILE // len(whitener)))
+        parts = np.empty((len(tiles), R.shape[1]))
+
+        def task(number: int) -> None:
+            tile = tiles[number]
+            block = evaluator.values(tile, slice(0, len(whitener)))
+            parts[number] = np.sqrt(_unseen(diagonal[tile], block, whitener)) @ np.abs(R[tile])
+
+        _parallel.run(task, range(len(tiles)), self.threads)
+        total: Array = parts.sum(axis=0)
+        return total
 
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False

@@ -357,13 +357,12 @@ class Evaluator:
         return block
 
     def exponents(self) -> tuple[Array, Array] | None:
-        """Return A and B with exp(AB) for the values, where that is what is computed in float32."""
-        form = self.kernel.as_exponential
-        if form is None or not self.pairs.hasty or self.pairs.dtype != np.float32:
+        """Return A and B with exp(AB) for the values, of kernels and data that allow it."""
+        if self.kernel.as_exponential is None or self.pairs.stored:
             return None
-        statistic, factor = form
+        statistic, factor = self.kernel.as_exponential
         as_product = getattr(statistic, "as_product", None)
-        if as_product is None or factor >= 0 or self.pairs.stored:
+        if as_product is None or factor >= 0:
             return None
         product = as_product(factor)
         factors: tuple[Array, Array] | None = product.factors(*self.pairs.sides(product))

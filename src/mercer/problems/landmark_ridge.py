@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.chunks import Chunk
-from mercer.gram.passes import Reaction, Swept
+from mercer.gram.passes import Affine, Reaction, Swept
 from mercer.problems.certificate import Certificate, landmark_cost
 
 
@@ -21,8 +21,13 @@ class RidgeErrors:
     The sums are Σ w e², Σ w e y and Σ w y of each target, e = y − u.
     """
 
+    def affine(self, chunk: Chunk, columns: int) -> Affine:
+        """Return what the rule is as a function of U."""
+        w = row_weights(chunk)
+        return Affine(np.hstack([w[:, None] * _targets(chunk), w[:, None]]), -w)
+
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
-        Y = np.asarray(chunk.y, dtype=np.float64).reshape(len(U), -1)
+        Y = _targets(chunk)
         w = row_weights(chunk)[:, None]
         errors = Y - U
         pull = w * errors
@@ -35,9 +40,9 @@ class RidgeErrors:
 class RidgeCurve:
     """The second derivative, times u: w u."""
 
-    def factors(self, chunk: Chunk) -> Array:
-        """Return w."""
-        return row_weights(chunk)
+    def affine(self, chunk: Chunk, columns: int) -> Affine:
+        """Return what the rule is as a function of U."""
+        return Affine(np.zeros((len(chunk), columns)), row_weights(chunk))
 
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
         R = U if chunk.weights is None else chunk.weights[:, None] * U
@@ -50,6 +55,10 @@ class RidgeWeights:
 
     def __call__(self, U: Array, chunk: Chunk) -> Array:
         return row_weights(chunk)[:, None]
+
+
+def _targets(chunk: Chunk) -> Array:
+    return np.asarray(chunk.y, dtype=np.float64).reshape(len(chunk), -1)
 
 
 def row_weights(chunk: Chunk) -> Array:
