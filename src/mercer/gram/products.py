@@ -283,21 +283,23 @@ class StreamedProducts(PiecewiseProducts):
         rows, M = len(chunk), len(self.landmarks)
         block = np.empty((rows, M), dtype=dtype)
         evaluator.fill(block, slice(0, rows), slice(0, M))
-        U = (block @ V[:M].astype(dtype)).astype(np.float64)
+        # Along its columns, which is how BLAS counts, the block is its transpose. One BLAS does it
+        # all: threads of another one would spin meanwhile.
+        gemm, gemv, trsm, syrk = get_blas_funcs(("gemm", "gemv", "trsm", "syrk"), (block,))
+        U = gemm(1.0, block.T, V[:M].astype(dtype), trans_a=1).astype(np.float64)
         if self.constant:
             U += V[-1]
         roots = np.sqrt(weighting(U, chunk)).astype(dtype)
-        (trsm,) = get_blas_funcs(("trsm",), (block,))
-        # Along its columns, which is how BLAS counts, the block is its transpose.
-        psi = trsm(1.0, R.astype(dtype), block.T, trans_a=1, overwrite_b=1).T
+        psi = trsm(1.0, R.astype(dtype), block.T, trans_a=1, overwrite_b=1)
         squares = np.empty((roots.shape[1], self.columns, self.columns), dtype=dtype)
-        for j in range(len(squares)):
-            root = roots[:, [j]]
+        for square, root in zip(squares, roots.T, strict=True):
             scaled = psi if (root == 1).all() else psi * root
-            np.matmul(scaled.T, scaled, out=squares[j, :M, :M])
+            whole = syrk(1.0, scaled, lower=1).T
+            _fast.pairwise.mirror_upper(whole)
+            square[:M, :M] = whole
             if self.constant:
-                squares[j, -1, :M] = squares[j, :M, -1] = (scaled.T @ root)[:, 0]
-                squares[j, -1, -1] = float((root**2).sum())
+                square[-1, :M] = square[:M, -1] = gemv(1.0, scaled, root)
+                square[-1, -1] = float((root**2).sum())
         return squares
 
     def _evaluator(self, chunk: Chunk, precise: bool) -> Evaluator:

@@ -25,7 +25,9 @@ _SMALL = 400
 _COST_OF_SQUARE = 0.03
 """Time to square a row's kernel values with M landmarks over M times that of one product."""
 _WHITENING = 2e10
-"""What n·m² may be where n rows are seen through m landmarks: about a second."""
+"""What n·M² may be where n rows are seen through all M landmarks: half a second."""
+_SOME_WHITENING = 5e9
+"""What n·m² may be for a part of them, which sees less."""
 _WHITENING_A_VALUE = 8
 """What m² may be for each of the kernel values of a row: less time than these take in float64."""
 
@@ -115,7 +117,9 @@ def whitener(R: Array, rows: int) -> Array:
     afford: all M where n·M² is small, else the first ones, of which those before saw least.
     """
     M = len(R)
-    m = min(M, math.isqrt(int(max(_WHITENING / rows, _WHITENING_A_VALUE * M))))
+    m = M
+    if rows * M**2 > _WHITENING:
+        m = min(M, math.isqrt(int(max(_SOME_WHITENING / rows, _WHITENING_A_VALUE * M))))
     # By columns: R_m times this is the identity to rounding, which keeps the error of z small.
     return np.asarray(solve_triangular(R[:m, :m], np.eye(m), check_finite=False))
 
