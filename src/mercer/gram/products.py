@@ -219,7 +219,8 @@ class StreamedProducts(PiecewiseProducts):
     def _unseen(self, evaluator: Evaluator, R: Array, whitener: Array) -> Array:
         """Return Σᵢ ∣Rᵢ∣√uᵢ over a piece."""
         diagonal = evaluator.diagonal()
-        self.evaluations += len(R) * (len(whitener) + 1)
+        # Values with the first landmarks, computed once more here, count once.
+        self.evaluations += len(R)
         tiles = _cut(0, len(R), max(_LEAST_TILE, _TILE // len(whitener)))
         parts = np.empty((len(tiles), R.shape[1]))
 
