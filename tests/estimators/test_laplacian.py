@@ -26,6 +26,7 @@ from mercer import (
     load,
     save,
 )
+from mercer.solvers.neighbourhood import Neighbourhood
 from tests.estimators import cases
 
 X, y = make_moons(120, noise=0.07, random_state=1)
@@ -214,7 +215,7 @@ def test_certify_judges_from_the_data():
 def test_single_precision_and_no_matrix_at_all_give_the_same(monkeypatch):
     labels = few(y, 5)
     double = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
-    monkeypatch.setattr("mercer.solvers.neighbourhood.SMALL", 0)
+    monkeypatch.setattr("mercer.solvers.neighbourhood._SMALL", 0)
     single = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
     monkeypatch.setattr("mercer.solvers.neighbourhood._memory.available_bytes", lambda: 1000)
     lazy = LaplacianSVC(10.0, kernel=KERNEL, tol=1e-12).fit(X, labels)
@@ -380,6 +381,17 @@ def test_a_graph_in_pieces():
     labels[[45, 46, 85, 86]] = y[[45, 46, 85, 86]]
     # Labels reach all parts: nothing to warn of.
     assert LaplacianSVC(kernel=RBF(1.0), n_neighbors=12).fit(apart, labels).n_connected_components_
+
+
+def test_the_subspace_saves_products(monkeypatch):
+    points, kinds = make_moons(600, noise=0.1, random_state=0)
+    labels = few(kinds, 5)
+    machine = LaplacianSVC(smoothness=30.0, kernel=RBF(1.0))
+    with_it = machine.fit(points, labels).n_iter_
+    whole = Neighbourhood.sample
+    monkeypatch.setattr(Neighbourhood, "sample", lambda self, stiff: whole(self, stiff)[:, :1])
+    without = machine.fit(points, labels).n_iter_
+    assert with_it < without / 2
 
 
 def test_a_kernel_that_is_zero_everywhere():

@@ -4,7 +4,7 @@ Functions are f = Σ cⱼ k(xⱼ, ·) over all points, with the inner product c�
 the Newton system is H = a + (R + D)K, where R is the roughness on the graph and D holds the
 curvatures of the losses. H is never below a, and a function of H costs one product with K.
 
-A step of subspace iteration, from the columns of K at a few hundred random points, finds functions
+A step of subspace iteration, from the columns of K at some dozens of random points, finds functions
 on which H is largest. In their span the problem is solved first, densely; there the preconditioner
 is H itself, outside it is a. What is left to the conjugate gradients is what the span does not see.
 

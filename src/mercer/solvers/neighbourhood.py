@@ -12,8 +12,8 @@ from mercer.gram.held import HeldGram
 from mercer.gram.neighbours import NeighbourGraph, NeighbourSearch, neighbour_graph
 from mercer.gram.operator import Gram, GramMatrix
 
-SMALL = 2_048
-"""Rows up to which the matrix is held in float64, and one thread does everything."""
+_SMALL = 2_048
+"""Rows up to which the matrix is held in float64."""
 _SHARE = 2
 """The matrix may take this part of the memory that is free."""
 
@@ -72,6 +72,6 @@ def precision(n: int, cheap: bool) -> np.dtype[Any] | None:
     """
     there = _memory.available_bytes()
     room = np.inf if there is None else there / _SHARE
-    if 4 * n**2 <= room and (n <= SMALL or not cheap):
+    if 4 * n**2 <= room and (n <= _SMALL or not cheap):
         return np.dtype(np.float64)
     return np.dtype(np.float32) if 2 * n**2 <= room else None
