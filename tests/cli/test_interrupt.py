@@ -1,5 +1,6 @@
 """Ctrl-C in a real terminal, sent to a real process."""
 
+import contextlib
 import os
 import pty
 import select
@@ -13,6 +14,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mercer import Study
+from mercer.cli.interrupt import heeded
 
 ROWS, COLUMNS = 5000, 20
 
@@ -74,3 +76,18 @@ def test_nothing_to_keep(slow_data, tmp_path):
     assert "interrupted; nothing was written." in shown
     assert "Traceback" not in shown
     assert [path.name for path in tmp_path.iterdir()] == ["slow.csv"]
+
+
+def test_an_interrupt_that_a_library_swallows_is_heeded_later():
+    with pytest.raises(KeyboardInterrupt), heeded(), contextlib.suppress(BaseException):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_ignored_interrupt_stays_ignored():
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with heeded():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer.cli import options
+from mercer.cli.interrupt import heeded
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def fit(
     check_output(report_path, is_report, force)
     options.silence(debug)
     console, aside = consoles()
-    with aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing():
+    with heeded(), aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing():
         from mercer.study.fit import run
         from mercer.study.plan import check_time_limit, make_plan
         from mercer.study.summary import summary

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mercer.cli import options
+from mercer.cli.interrupt import heeded
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def compare(
     options.silence(debug)
     console, aside = consoles()
     with bar(aside, "comparing", True) as show:
-        from mercer.study.comparison import compare as run
+        with heeded():
+            from mercer.study.comparison import compare as run
 
         def watch(done: int, total: int, name: str) -> None:
             show(done, total, f"{done} of {total}, {name}")
