@@ -18,7 +18,15 @@ class Plain:
 
 class Weights:
     def __call__(self, U, chunk):
-        return np.column_stack([chunk.weights, 1 / (1 + U[:, 0] ** 2)])
+        seldom = np.where(chunk.y > 1, chunk.y, 0.0)
+        return np.column_stack([chunk.weights, 1 / (1 + U[:, 0] ** 2), seldom, 0 * chunk.y])
+
+
+class Late:
+    """Weighs the last rows alone, so that the first pieces are for nothing."""
+
+    def __call__(self, U, chunk):
+        return 1.0 * (chunk.y == 7.0)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -119,20 +127,32 @@ def test_what_the_first_landmarks_do_not_see(data, kernel, size, monkeypatch):
 @pytest.mark.parametrize("precise", [True, False])
 @pytest.mark.parametrize("constant", [False, True])
 def test_squares_of_all_rows(data, constant, precise):
-    X, _, weights = data
+    X, y, weights = data
     kernel = RBF(gamma=0.2)
     Phi = kernel(X, X[:40])
     R = np.linalg.cholesky(Phi[:40] + 1e-3 * np.eye(40)).T
     V = np.zeros((40 + constant, 1))
     V[3] = 2.0
-    D = np.column_stack([weights, 1 / (1 + (Phi @ V[:40])[:, 0] ** 2)])
+    curve = 1 / (1 + (Phi @ V[:40])[:, 0] ** 2)
+    D = np.column_stack([weights, curve, np.where(y > 1, y, 0.0), np.zeros(len(y))])
     Psi = np.linalg.solve(R.T, Phi.T).T
     if constant:
         Psi = np.column_stack([Psi, np.ones(len(X))])
     squares = _products(data, kernel, constant=constant).square(V, Weights(), R, 1.0, precise)
-    for j in range(2):
+    for j in range(3):
         expected = Psi.T @ (D[:, [j]] * Psi)
         assert np.abs(squares[j] - expected).max() < (1e-10 if precise else 1e-4) * expected.max()
+    assert not squares[3].any()
+
+
+def test_squares_where_most_pieces_have_no_weight(data):
+    X, _, weights = data
+    kernel = RBF(gamma=0.2)
+    y = np.where(np.arange(len(X)) < 660, 0.0, 7.0)
+    products = _products((X, y, weights), kernel)
+    found = products.square(np.zeros((41, 1)), Late(), np.eye(40), 1.0, True)[0]
+    Psi = np.column_stack([kernel(X[660:], X[:40]), np.ones(40)])
+    assert np.allclose(found, Psi.T @ Psi, rtol=1e-10)
 
 
 def test_a_share_of_the_rows_estimates_the_square(data):

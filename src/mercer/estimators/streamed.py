@@ -50,6 +50,7 @@ ADVICE = {
 _LARGE_VALUES = 1 << 23
 _SAMPLE_ROWS = 20_000
 _SAMPLE_A_LANDMARK = 10
+_FEW_CANDIDATES = 5_000
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,8 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
             raise
         kernel = kernel.resolve(points)
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
-        budget = max(self.memory // 2, 16 * count * count)
+        candidates = max(_FEW_CANDIDATES, _SAMPLE_A_LANDMARK * count)
+        budget = min(max(self.memory // 2, 16 * count * count), 8 * count * candidates)
         chosen = choose_landmarks(kernel, points, Nystrom(count, spec.method, spec.seed), budget)
         basis = LandmarkBasis(
             Gram(kernel, chosen.points, dtype=np.float64).dense(), bool(self.fit_intercept)

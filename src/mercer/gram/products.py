@@ -262,10 +262,7 @@ class StreamedProducts(PiecewiseProducts):
     ) -> Array:
         """Return ΨᵀDΨ over the rows of one piece, added to ``squares`` where these are given."""
         for tile in _cut(0, len(chunk), self._square_rows):
-            part = self.square_chunk(chunk.take(tile), V, weighting, R, precise)
-            if squares is None:
-                squares = np.zeros(part.shape)
-            squares += part
+            squares = self._add_squares(chunk.take(tile), V, weighting, R, precise, squares)
         assert squares is not None
         return squares
 
@@ -274,10 +271,16 @@ class StreamedProducts(PiecewiseProducts):
         """How many rows are squared at once."""
         return max(_LEAST_TILE, _SQUARE_BYTES // (4 * self.columns))
 
-    def square_chunk(
-        self, chunk: Chunk, V: Array, weighting: Weighting, R: Array, precise: bool
+    def _add_squares(
+        self,
+        chunk: Chunk,
+        V: Array,
+        weighting: Weighting,
+        R: Array,
+        precise: bool,
+        squares: Array | None,
     ) -> Array:
-        """Return ΨᵀDΨ over the rows of one piece, in the precision of the blocks."""
+        """Add ΨᵀDΨ over the rows of one piece, in the precision of the blocks."""
         evaluator = self._evaluator(chunk, precise)
         self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
         dtype = evaluator.pairs.dtype
@@ -291,16 +294,31 @@ class StreamedProducts(PiecewiseProducts):
         if self.constant:
             U += V[-1]
         roots = np.sqrt(weighting(U, chunk)).astype(dtype)
+        if squares is None:
+            squares = np.zeros((roots.shape[1], self.columns, self.columns))
+        used = roots.any(axis=1)
+        if not used.any():
+            return squares
+        if not used.all():
+            block, roots = block[used], roots[used]
         psi = trsm(1.0, R.astype(dtype), block.T, trans_a=1, overwrite_b=1)
-        squares = np.empty((roots.shape[1], self.columns, self.columns), dtype=dtype)
         for square, root in zip(squares, roots.T, strict=True):
-            scaled = psi if (root == 1).all() else psi * root
+            own = np.flatnonzero(root)
+            if not len(own):
+                continue
+            scaled = psi
+            if len(own) < len(root):
+                scaled, root = psi[:, own], root[own]
+            if (root != 1).any():
+                scaled = scaled * root
             whole = syrk(1.0, scaled, lower=1).T
             _fast.pairwise.mirror_upper(whole)
-            square[:M, :M] = whole
+            square[:M, :M] += whole
             if self.constant:
-                square[-1, :M] = square[:M, -1] = gemv(1.0, scaled, root)
-                square[-1, -1] = float((root**2).sum())
+                border = gemv(1.0, scaled, root)
+                square[-1, :M] += border
+                square[:M, -1] += border
+                square[-1, -1] += float((root**2).sum())
         return squares
 
     def _evaluator(self, chunk: Chunk, precise: bool) -> Evaluator:

@@ -33,8 +33,8 @@ class Loss:
         """How many functions there are."""
         return 1 if self.classes == 2 else self.classes
 
-    def value(self, U: Array, labels: IntArray) -> Array:
-        """Return the loss of each row."""
+    def values(self, U: Array, labels: IntArray) -> Array:
+        """Return the losses of each row: one where they are joint, else one for each function."""
         raise NotImplementedError
 
     def pull(self, U: Array, labels: IntArray) -> Array:
@@ -64,8 +64,8 @@ class SquaredHinge(Loss):
 
     name = "squared hinge"
 
-    def value(self, U: Array, labels: IntArray) -> Array:
-        return np.asarray((self._slack(U, labels) ** 2).sum(axis=1))
+    def values(self, U: Array, labels: IntArray) -> Array:
+        return np.asarray(self._slack(U, labels) ** 2)
 
     def pull(self, U: Array, labels: IntArray) -> Array:
         return np.asarray(2 * self._signs(labels) * self._slack(U, labels))
@@ -89,12 +89,12 @@ class Logistic(Loss):
     name = "logistic"
     joint = True
 
-    def value(self, U: Array, labels: IntArray) -> Array:
+    def values(self, U: Array, labels: IntArray) -> Array:
         if self.classes == 2:
-            return np.logaddexp(0.0, -self._signs(labels) * U)[:, 0]
-        top = U.max(axis=1)
-        own = np.take_along_axis(U, labels[:, None], axis=1)[:, 0]
-        return np.asarray(np.log(np.exp(U - top[:, None]).sum(axis=1)) + top - own)
+            return np.logaddexp(0.0, -self._signs(labels) * U)
+        top = U.max(axis=1, keepdims=True)
+        own = np.take_along_axis(U, labels[:, None], axis=1)
+        return np.asarray(np.log(np.exp(U - top).sum(axis=1, keepdims=True)) + top - own)
 
     def pull(self, U: Array, labels: IntArray) -> Array:
         if self.classes == 2:
@@ -130,7 +130,10 @@ LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "logistic": Logi
 
 @dataclass(frozen=True)
 class Slope:
-    """The pulls of all rows; the sums are the loss and the worth of the pulls."""
+    """The pulls of all rows; the sums are the loss, the worth of the pulls, and how many pull.
+
+    The last is a mean over the functions.
+    """
 
     loss: Loss
     C: float
@@ -138,8 +141,10 @@ class Slope:
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
         w = self.C * row_weights(chunk)
         pull = self.loss.pull(U, chunk.y)
-        value, worth = self.loss.value(U, chunk.y), self.loss.worth(pull, chunk.y)
-        return Reaction(w[:, None] * pull, np.array([w @ value, w @ worth]))
+        value, worth = self.loss.values(U, chunk.y), self.loss.worth(pull, chunk.y)
+        R = w[:, None] * pull
+        pulling = np.count_nonzero(R) / R.shape[1]
+        return Reaction(R, np.array([(w @ value).sum(), w @ worth, pulling]))
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Line:
-    """The loss at several steps from the first columns of U along the last ones."""
+    """The losses at several steps from the first columns of U along the last ones."""
 
     loss: Loss
     C: float
@@ -166,7 +171,7 @@ class Line:
     def __call__(self, U: Array, chunk: Chunk) -> Reaction:
         q = self.loss.functions
         w = self.C * row_weights(chunk)
-        values = [w @ self.loss.value(U[:, :q] + t * U[:, q:], chunk.y) for t in self.sizes]
+        values = [w @ self.loss.values(U[:, :q] + t * U[:, q:], chunk.y) for t in self.sizes]
         return Reaction(np.zeros((len(U), 0)), np.array(values))
 
 
@@ -218,7 +223,7 @@ class LandmarkClasses:
         ``coordinates`` are those of f in an orthonormal basis of the span, and ``pull`` gives the
         coordinates of Σ βᵢ k(xᵢ, ·) from its products with the landmarks.
         """
-        value, worth = swept.totals
+        value, worth, _ = swept.totals
         M = len(swept.sums) - self.constant
         G = pull(swept.sums[:M])
         square = float((G**2).sum())

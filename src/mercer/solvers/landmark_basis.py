@@ -88,18 +88,16 @@ class LandmarkBasis:
 
 
 class Preconditioner:
-    """The inverse of G + λP, where G stands for ΦᵀDΦ in a basis and P for the penalty."""
+    """The inverse of G + λP, where G = Gᵀ stands for ΦᵀDΦ in a basis and P for the penalty."""
 
     def __init__(self, G: Array, penalty: Array) -> None:
-        G = (G + G.T) / 2
         at = np.diag_indices_from(G)
-        G[at] += penalty
-        largest = float(np.abs(G[at]).max())
+        largest = float(np.abs(G[at] + penalty).max())
         # G was estimated and rounded: where it is not definite, a little more makes it so.
         for more in (0.0, 1e-7, 1e-5, 1e-3, 1.0):
             try:
-                raised = G.copy()
-                raised[at] += more * largest
+                raised = np.array(G.T, order="F")
+                raised[at] += penalty + more * largest
                 self._factor = cho_factor(raised, lower=True, overwrite_a=True, check_finite=False)
                 return
             except NoFactor:

@@ -24,10 +24,18 @@ from mercer.solvers.landmark_basis import (
 )
 from mercer.solvers.landmark_ridge import LandmarkSolution, Monitor, Watch
 
-_SIZES = tuple(2.0**-i for i in range(1, 11))
+_SIZES = (*(4.0**-i for i in range(5, 1, -1)), 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+_WHOLE = 0.15
+"""How far from 1 the best sizes of steps may be so that the next ones need not be looked for."""
 _ARMIJO = 1e-4
 _LOOSE = 0.1
 """How well a Newton system is solved far from the answer."""
+_FAR = 1e-2
+"""Relative error down to which slopes in float32 will do."""
+_HASTE = 1e-6
+"""How far values in float32 may be wrong."""
+_HIDDEN = 1e-9
+"""A relative fall of the value that rounding may hide."""
 _STILL = 1e-7
 """A relative fall of the value that is none."""
 _ARRIVED = 1e-5
@@ -36,8 +44,8 @@ _PATIENCE = 10
 """Steps in float32 within which an error has to fall by half; else float64 takes over."""
 _MANY_STEPS = 6
 """Conjugate steps that say that the preconditioner is out of date."""
-_NEAR = 3
-"""Times the tolerance at which an error that is expected may be the last one."""
+_CHANGE = 0.2
+"""Change in the number of rows that pull that says the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +56,7 @@ class _Place:
     swept: Swept
     gradient: Array
     value: float
+    precise: bool
 
 
 def solve(
@@ -99,20 +108,27 @@ class _Newton:
         self.penalty = basis.penalty[:, None]
         self.double = basis.needs_double(products.rows, 1.0)
         self.whitener = basis.whitener(products.rows)
+        self.precise = self.double
+        """Whether the next look is in float64."""
         self.near = False
         """Whether the next look may be the last: then it sees what the landmarks do not see."""
+        self.searching = True
+        """Whether whole steps are too long or too short."""
 
     def run(self) -> _Place:
         place = self.look(np.zeros((len(self.basis), self.problem.loss.functions)))
         G: Callable[[Array], Array] | None = None
-        error, value, steps = math.inf, math.inf, 0
+        error, value, steps, known = math.inf, math.inf, 0, place
         try:
             while True:
-                if G is None or steps > _MANY_STEPS:
-                    G = self.preconditioner(place)
+                if G is None or steps > _MANY_STEPS or self.pulls_differ(place, known):
+                    G, known = self.preconditioner(place), place
                 last, error = error, self.error(place, G)
                 if error <= self.tol:
-                    break
+                    if place.precise:
+                        break
+                    place = self.look_again(place, near=True)  # nearer than was expected
+                    continue
                 still = place.value > (1 - _STILL) * value
                 value = place.value
                 if still and error > 0.5 * last:
@@ -121,47 +137,63 @@ class _Newton:
                         break
                     # Neither the value nor the error falls: perhaps float32 is to blame.
                     self.double = True
+                    if not place.precise:
+                        place = self.look_again(place)
+                        value = place.value
                 if self.watch.over(error):
                     break
                 share = min(_LOOSE, error)
-                self.near = share * error <= _NEAR * self.tol
+                self.near = share * error <= self.tol
+                self.precise = self.double or self.near or share * error <= _FAR
                 D, steps = self.direction(place, G, share)
                 moved = self.step(place, D)
                 if moved is not None:
                     place = moved
-                elif self.double:
+                elif self.double and place.precise:
                     self.watch.status = "stalled" if error > _ARRIVED else "optimal"
                     break
                 else:
-                    self.double, error, G = True, math.inf, None
+                    self.double, error, value, G = True, math.inf, math.inf, None
+                    place = self.look_again(place)
         except KeyboardInterrupt:
             self.watch.status = "interrupted"
-        if place.swept.unseen is None:
-            self.near = True
-            place = self.look(place.W)
-        return place
+        return place if place.swept.unseen is not None else self.look_again(place, near=True)
+
+    def pulls_differ(self, place: _Place, known: _Place) -> bool:
+        before, now = known.swept.totals[2], place.swept.totals[2]
+        return bool(abs(now - before) > _CHANGE * before)
 
     def look(self, W: Array) -> _Place:
         rule = Slope(self.problem.loss, self.problem.C)
-        # In float64: what is wrong with a slope stays wrong.
+        # In the end in float64: what is wrong with a slope stays wrong.
         whitener = self.whitener if self.near else None
-        swept = self.products.sweep(self.basis.embed(W), rule, True, whitener)
+        swept = self.products.sweep(self.basis.embed(W), rule, self.precise, whitener)
         self.watch.steps += 1
         gradient = self.penalty * W - self.basis.pull(swept.sums)
         value = float(swept.totals[0] + 0.5 * (self.penalty * W**2).sum())
-        return _Place(W, swept, gradient, value)
+        return _Place(W, swept, gradient, value, self.precise)
+
+    def look_again(self, place: _Place, near: bool = False) -> _Place:
+        """Look at the same place in float64."""
+        self.precise, self.near = True, near
+        return self.look(place.W)
 
     def error(self, place: _Place, G: Callable[[Array], Array]) -> float:
         """Return the root of the relative gap, or of what a Newton step promises, if larger."""
-        gap = 0.5 * float((self.penalty * place.gradient**2).sum())
-        gap += self.problem.drift(place.swept, place.W[-1])
         promise = 0.5 * float((place.gradient * G(place.gradient)).sum())
-        return math.sqrt(max(gap, promise, 0.0) / max(place.value, 1e-300))
+        return math.sqrt(max(self.gap(place), promise, 0.0) / max(place.value, 1e-300))
+
+    def gap(self, place: _Place) -> float:
+        square = 0.5 * float((self.penalty * place.gradient**2).sum())
+        return square + self.problem.drift(place.swept, place.W[-1])
 
     def preconditioner(self, place: _Place) -> Callable[[Array], Array]:
         loss, C = self.problem.loss, self.problem.C
-        share = worthwhile_share(self.products.rows, self.products.columns, _LOOSE)
-        rule = Curvatures(loss, C, self.shared)
+        # Rows that do not pull are not curved either.
+        pulling = max(1, int(place.swept.totals[2]))
+        share = worthwhile_share(pulling, self.products.columns, _LOOSE)
+        # All functions are alike where all are 0.
+        rule = Curvatures(loss, C, self.shared or not place.W.any())
         V = self.basis.embed(place.W)
         squares = self.products.square(V, rule, self.basis.R, share, self.double)
         parts = [Preconditioner(square, self.basis.penalty) for square in squares]
@@ -214,18 +246,44 @@ class _Newton:
 
     def step(self, place: _Place, D: Array) -> _Place | None:
         """Return the place after a step that lowers the objective, None where there is none."""
-        slope = float((place.gradient * D).sum())
-        trial = self.look(place.W + D)
-        # Falls that are smaller than rounding cannot be seen.
-        if trial.value <= place.value + _ARMIJO * slope + 1e-13 * abs(place.value):
-            return trial
+        slopes = self.dots(place.gradient, D)
+        if not self.searching:
+            trial = self.look(place.W + D)
+            if self.falls(place, trial, float(slopes.sum())):
+                return trial
+        # A fall that rounding hides has no best size.
+        sizes = np.where(-slopes > _HASTE * place.value, self.sizes(place, D), 1.0)
+        self.searching = bool((np.abs(sizes - 1) > _WHOLE).any())
+        trial = self.look(place.W + sizes * D)
+        return trial if self.falls(place, trial, float((sizes * slopes).sum())) else None
+
+    def falls(self, place: _Place, trial: _Place, slope: float) -> bool:
+        """Whether the value falls as its slope promises; the gap, where rounding hides that."""
+        rounding = 1e-13 if place.precise and trial.precise else _HASTE
+        if trial.value <= place.value + _ARMIJO * slope + rounding * place.value:
+            return True
+        return -slope < _HIDDEN * place.value and self.gap(trial) < self.gap(place)
+
+    def sizes(self, place: _Place, D: Array) -> Array:
+        """Return how far to go along D for the lowest objective: one size for each loss."""
         rule = Line(self.problem.loss, self.problem.C, _SIZES)
         both = np.hstack([self.basis.embed(place.W), self.basis.embed(D)])
-        losses = self.products.sweep(both, rule, precise=True).totals
+        losses = self.products.sweep(both, rule, self.precise).totals
         self.watch.steps += 1
-        for size, loss in zip(_SIZES, losses, strict=True):
-            W = place.W + size * D
-            value = float(loss + 0.5 * (self.penalty * W**2).sum())
-            if value <= place.value + _ARMIJO * size * slope:
-                return self.look(W)
-        return None
+        t = np.array(_SIZES)[:, None]
+        PD = self.penalty * D
+        values = losses + t * self.dots(place.W, PD) + 0.5 * t**2 * self.dots(D, PD)
+        return np.array([_lowest(t[:, 0], column) for column in values.T])
+
+
+def _lowest(t: Array, values: Array) -> float:
+    """Return where a convex function is lowest, by a parabola through its lowest values."""
+    i = int(values.argmin())
+    if i in (0, len(t) - 1):
+        return float(t[i])
+    (a, b, c), (u, v, w) = t[i - 1 : i + 2], values[i - 1 : i + 2]
+    left, right = (v - u) / (b - a), (w - v) / (c - b)
+    if not right > left:
+        return float(b)
+    # The slope is known in the middle of both intervals, and in between it is nearly straight.
+    return float((a + b) / 2 - left * ((c - a) / 2) / (right - left))
