@@ -30,6 +30,8 @@ _WHOLE = 0.15
 _ARMIJO = 1e-4
 _LOOSE = 0.1
 """How well a Newton system is solved far from the answer."""
+_ENOUGH = 0.3
+"""What a Newton step may leave of the tolerance."""
 _FAR = 1e-2
 """Relative error down to which slopes in float32 will do."""
 _HASTE = 1e-6
@@ -41,9 +43,11 @@ _STILL = 1e-7
 _ARRIVED = 1e-5
 """Relative error at which rounding may stop it: the gap is its square."""
 _PATIENCE = 10
-"""Steps in float32 within which an error has to fall by half; else float64 takes over."""
+"""Steps in float32 within which the square of the error has to fall by half."""
 _MANY_STEPS = 6
-"""Conjugate steps that say that the preconditioner is out of date."""
+"""Conjugate steps that may say that the preconditioner is out of date."""
+_SLOW = 1.5
+"""How many times as many steps for a digit say so as it took in its best time."""
 _CHANGE = 0.2
 """Change in the number of rows that pull that says the same."""
 
@@ -118,11 +122,12 @@ class _Newton:
     def run(self) -> _Place:
         place = self.look(np.zeros((len(self.basis), self.problem.loss.functions)))
         G: Callable[[Array], Array] | None = None
-        error, value, steps, known = math.inf, math.inf, 0, place
+        error, value, known = math.inf, math.inf, place
+        usual, slow = math.inf, False
         try:
             while True:
-                if G is None or steps > _MANY_STEPS or self.pulls_differ(place, known):
-                    G, known = self.preconditioner(place), place
+                if G is None or slow or self.pulls_differ(place, known):
+                    G, known, usual = self.preconditioner(place), place, math.inf
                 last, error = error, self.error(place, G)
                 if error <= self.tol:
                     if place.precise:
@@ -142,10 +147,15 @@ class _Newton:
                         value = place.value
                 if self.watch.over(error):
                     break
-                share = min(_LOOSE, error)
+                share = min(_LOOSE, max(error, _ENOUGH * self.tol / error))
                 self.near = share * error <= self.tol
                 self.precise = self.double or self.near or share * error <= _FAR
-                D, steps = self.direction(place, G, share)
+                D, steps, stuck = self.direction(place, G, share)
+                pace = steps / math.log(1 / share)
+                usual = min(usual, pace)
+                slow = stuck or (steps > _MANY_STEPS and pace > _SLOW * usual)
+                # Slow with a preconditioner of this very place: float32 has given what it can.
+                self.double = self.double or (stuck and known is place)
                 moved = self.step(place, D)
                 if moved is not None:
                     place = moved
@@ -203,23 +213,25 @@ class _Newton:
 
     def direction(
         self, place: _Place, G: Callable[[Array], Array], share: float
-    ) -> tuple[Array, int]:
-        """Return the Newton step, solved until its error has fallen to a share."""
+    ) -> tuple[Array, int, bool]:
+        """Return the Newton step, solved until its error has fallen to a share.
+
+        Also how many conjugate steps it took, and whether they led nowhere in the end.
+        """
         rule = Curve(self.problem.loss, self.problem.C)
         here = self.basis.embed(place.W)
         residual = -place.gradient
         X = np.zeros_like(residual)
         Z = G(residual)
         direction, rho = Z, self.dots(residual, Z)
-        goal, steps = share**2 * rho, 0
+        goal, steps, stuck = share**2 * rho, 0, False
         heights = []
         while (rho > goal).any() and self.watch.steps < self.watch.max_iter:
             if time.perf_counter() > self.watch.ends and steps:
                 break
             heights.append(float((rho / goal).max()))
-            if not self.double and steps >= _PATIENCE and heights[-1] > heights[-_PATIENCE] / 4:
-                # float32 has given what it can.
-                self.double = True
+            stuck = steps >= _PATIENCE and heights[-1] > heights[-_PATIENCE] / 2
+            if stuck and not self.double:
                 break
             both = np.hstack([here, self.basis.embed(direction)])
             swept = self.products.sweep(both, rule, self.double)
@@ -237,7 +249,7 @@ class _Newton:
             new = self.dots(residual, Z)
             direction = Z + np.where(going, new / np.where(going, rho, 1.0), 0.0) * direction
             rho = new
-        return (X if steps else direction), steps
+        return (X if steps else direction), steps, stuck
 
     def dots(self, A: Array, B: Array) -> Array:
         """Return inner products: of each function, or of all where they share a loss."""
