@@ -15,7 +15,7 @@ from mercer import (
     load,
     save,
 )
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidParameter, NotEnoughMemory
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +86,62 @@ def test_strings_and_refusals(data):
     assert machine.X_fit_[0] in words
     with pytest.raises(InvalidParameter, match="alpha > 0"):
         KernelRidge(0.0, kernel="rbf", approximation=10).fit(X, y)
-    with pytest.raises(InvalidParameter, match="auto"):
-        KernelRidge("auto", kernel="rbf", approximation=10).fit(X, y)
     with pytest.raises(InvalidParameter, match="in place of a kernel"):
         KernelRidge(kernel="precomputed", approximation=10).fit(X @ X.T, y)
     with pytest.raises(InvalidParameter, match="approximation='many'"):
         KernelLogisticRegression(approximation="many").fit(X, y > 0)
     with pytest.raises(InvalidParameter, match="leave_one_out"):
         KernelRidge(kernel="rbf", approximation=10).fit(X, y).leave_one_out()
+
+
+def test_the_penalty_is_chosen_on_landmarks(data):
+    X, y, weights = data
+    settings = {"kernel": RBF(0.3), "fit_intercept": True}
+    exact = KernelRidge("auto", **settings).fit(X, y, weights)
+    whole = KernelRidge("auto", approximation=400, **settings).fit(X, y, weights)
+    assert whole.alpha_ == pytest.approx(exact.alpha_, rel=1e-3)
+    assert np.abs(whole.predict(X) - exact.predict(X)).max() < 1e-3
+    few = KernelRidge("auto", approximation=100, **settings).fit(X, y, weights)
+    errors = few.path_.errors[:, 0]
+    assert errors.min() == pytest.approx(exact.path_.errors.min(), rel=0.1)
+    # No other penalty does better by refits without a few rows, judged on these.
+    folds = np.arange(len(X)) % 10
+
+    def judged(alpha):
+        total = 0.0
+        for k in range(10):
+            rest, out = folds != k, folds == k
+            machine = KernelRidge(alpha, approximation=100, **settings)
+            machine.fit(X[rest], y[rest], weights[rest])
+            total += weights[out] @ (machine.predict(X[out]) - y[out]) ** 2
+        return total
+
+    chosen = judged(few.alpha_)
+    assert chosen < 1.02 * min(judged(few.alpha_ * factor) for factor in (0.01, 0.1, 10, 100))
+
+
+def test_widths_are_chosen_on_landmarks(data):
+    X, y, _ = data
+    found = KernelRidge("auto", kernel=RBF("auto"), approximation=60).fit(X, y)
+    exact = KernelRidge("auto", kernel=RBF("auto")).fit(X, y)
+    assert found.kernel_.gamma == pytest.approx(exact.kernel_.gamma, rel=1.0)
+    assert np.abs(found.predict(X) - exact.predict(X)).max() < 0.1
+    assert found.certificate_.status == "optimal"
+
+
+def test_a_path_on_landmarks(data):
+    X, y, _ = data
+    alphas = np.array([0.01, 1.0, 100.0])
+    on = KernelRidge(kernel=RBF(0.3), approximation=400).path(X, y, alphas)
+    exact = KernelRidge(kernel=RBF(0.3)).path(X, y, alphas)
+    assert np.abs(on.residuals - exact.residuals).max() < 1e-5
+    few = KernelRidge(kernel=RBF(0.3), approximation=20).path(X, y, alphas)
+    assert few.errors.shape == (3,)
+    assert few.freedoms.max() <= 20
+
+
+def test_features_that_do_not_fit_are_refused(data, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr("mercer.estimators.landmark_fits._FEATURE_BYTES", 1000)
+    with pytest.raises(NotEnoughMemory, match=r"400 rows and 30 landmarks need .* fewer landmarks"):
+        KernelRidge("auto", kernel=RBF(0.3), approximation=30).fit(X, y)

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -24,7 +23,7 @@ from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_definite, check_name, kernel_named
 from mercer.estimators.landmark_fits import LandmarkFrame, fit_ridge
 from mercer.estimators.machine import _check_rows
-from mercer.estimators.ridge_choice import choose, is_open
+from mercer.estimators.ridge_choice import choose, is_open, spectrum_of
 from mercer.estimators.ridge_shared import (
     SharedRidge,
     check_alphas,
@@ -67,7 +66,8 @@ class KernelRidge(SharedRidge):
     ----------
     alpha : float, array of shape (targets,) or "auto"
         λ ≥ 0, one for all targets or one for each. ``"auto"`` takes the best by leave-one-out, for
-        each target; so does ``kernel=RBF("auto")`` for the width.
+        each target; so does ``kernel=RBF("auto")`` for the width. On landmarks these stay where
+        they are when a row is left out.
     kernel : Kernel, str or function
         A kernel, the name of one, ``"precomputed"``, or a function of two rows.
     gamma, degree, coef0, kernel_params
@@ -243,7 +243,7 @@ class KernelRidge(SharedRidge):
         if (weights <= 0).any():
             raise InvalidInput("KernelRidge.path: rows without weight have to be left away.")
         kernel, points = twin._bind(X)
-        spectrum = Spectrum(RidgeSystem(twin._gram(kernel, points), weights).dense())
+        spectrum = spectrum_of(twin, kernel, points, weights)
         grid = usual_alphas(spectrum) if alphas is None else check_alphas(alphas)
         Y = targets.reshape(len(targets), -1)
         found = ridge_path(spectrum, Y, grid, weights, self.fit_intercept)
@@ -290,11 +290,7 @@ class KernelRidge(SharedRidge):
         if isinstance(self.kernel, str):
             check_name(self.kernel)
         given = np.ones(1) if isinstance(self.alpha, str) else check_alphas(self.alpha)
-        if Nystrom.of(self.approximation, "KernelRidge") is not None and is_open(self):
-            raise InvalidParameter(
-                "KernelRidge: alpha='auto' and widths that are to be chosen need the whole matrix; "
-                "search with tune or GridSearchCV, or leave the approximation out."
-            )
+        Nystrom.of(self.approximation, "KernelRidge")
         if self.fit_intercept and not given.all():
             raise InvalidParameter("KernelRidge: fit_intercept needs alpha > 0.")
 
@@ -338,9 +334,7 @@ class KernelRidge(SharedRidge):
         system = RidgeSystem(gram, weights)
         features = None
         if isinstance(gram, FeatureGram):
-            phi = gram.left.values
-            dense = phi.toarray() if sparse.issparse(phi) else phi
-            features = np.asarray(dense * system.scale[:, None])
+            features = gram.dense_features() * system.scale[:, None]
         different = np.unique(alphas)
         method = self.solver
         if method == "auto" and features is None and len(different) > _MANY_ALPHAS:

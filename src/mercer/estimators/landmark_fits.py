@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
+from mercer._memory import readable
 from mercer._typing import Array, IntArray
 from mercer.estimators.machine import take_objects
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
 from mercer.gram.chunks import ArrayChunks
 from mercer.gram.landmarks import Landmarks, Nystrom, choose_landmarks
 from mercer.gram.operator import Gram
@@ -25,6 +27,8 @@ from mercer.solvers.landmark_ridge import LandmarkSolution
 
 _HELD_BYTES = 1 << 30
 """Memory for kernel values that are kept between passes."""
+_FEATURE_BYTES = 1 << 32
+"""Memory for features of all rows, where they are needed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,19 @@ class LandmarkFrame:
             (leaf,) = self.points.leaves.values()
             return leaf.dense()  # type: ignore[attr-defined]
         return take_objects(X, rows[self.landmarks.index[self.basis.kept]])
+
+    def features(self, points: Points) -> Array:
+        """Return R⁻ᵀk(z, x), one row for each point, so that K̃ is the matrix of their products."""
+        needed = 24 * len(points) * len(self.points)
+        if needed > _FEATURE_BYTES:
+            raise NotEnoughMemory(
+                f"The features of {len(points):,} rows and {len(self.points):,} landmarks need "
+                f"{readable(needed)} at once, and at most {readable(_FEATURE_BYTES)} are taken. "
+                "Take fewer landmarks, or choose alpha by GridSearchCV."
+            )
+        values = Gram(self.kernel, points, self.points, dtype=np.float64).dense()
+        turned = solve_triangular(self.basis.R, values.T, trans="T", check_finite=False)
+        return np.asarray(turned.T)
 
     def products(self, points: Points, y: Any, weights: Array) -> StreamedProducts:
         """Return the products of all points with the landmarks."""

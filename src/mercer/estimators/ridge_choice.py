@@ -9,12 +9,19 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.estimators.auto import Axes
+from mercer.estimators.landmark_fits import LandmarkFrame
 from mercer.exceptions import InvalidInput
-from mercer.gram.operator import Gram
+from mercer.gram.operator import FeatureGram, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.solvers.ridge import RidgeSystem
-from mercer.solvers.ridge_path import RidgePath, Spectrum, ridge_path, usual_alphas
+from mercer.solvers.ridge_path import (
+    FeatureSpectrum,
+    RidgePath,
+    Spectrum,
+    ridge_path,
+    usual_alphas,
+)
 
 _STATISTIC_BYTES = 1 << 30
 
@@ -47,14 +54,15 @@ def choose(
     gram = Gram(machine.kernel_, points, statistic_bytes=_STATISTIC_BYTES, dtype=np.float64)
 
     def judged(kernel: Kernel) -> Choice:
-        spectrum = Spectrum(RidgeSystem(gram.with_kernel(kernel), weights).dense())
+        kernel = gram.with_kernel(kernel).kernel
+        spectrum = spectrum_of(machine, kernel, points, weights, gram)
         grid = usual_alphas(spectrum) if np.isnan(alphas).any() else np.unique(alphas)
         path = ridge_path(spectrum, Y, grid, weights, machine.fit_intercept)
         at = path.errors.argmin(axis=0)
         if not np.isnan(alphas).any():
             at = np.searchsorted(grid, alphas)
         error = path.errors[at, np.arange(len(at))] / _spreads(Y)
-        return Choice(gram.with_kernel(kernel).kernel, grid[at], path, float(error.mean()))
+        return Choice(kernel, grid[at], path, float(error.mean()))
 
     if not _has_open_width(machine):
         return judged(machine.kernel_)
@@ -66,6 +74,24 @@ def choose(
         more = axes.extended(cells, [-choice.error for choice in choices])
         cells = cells + more
     return min(choices, key=lambda choice: choice.error)
+
+
+def spectrum_of(
+    machine: Any, kernel: Kernel, points: Points, weights: Array, gram: Gram | None = None
+) -> Spectrum | FeatureSpectrum:
+    """Return the spectrum of √W K √W, with K as the machine sees it: exact, or through landmarks.
+
+    ``gram`` has the same points, and perhaps statistics that are known already.
+    """
+    if machine.approximation is not None:
+        frame = LandmarkFrame.of(machine, kernel, points)
+        return FeatureSpectrum(np.sqrt(weights)[:, None] * frame.features(points))
+    whole = machine._gram(kernel, points)
+    if isinstance(whole, FeatureGram):
+        return FeatureSpectrum(np.sqrt(weights)[:, None] * whole.dense_features())
+    if gram is not None:
+        whole = gram.with_kernel(kernel)
+    return Spectrum(RidgeSystem(whole, weights).dense())
 
 
 def _has_open_width(machine: Any) -> bool:

@@ -278,6 +278,11 @@ class FeatureGram(GramMatrix):
     def symmetric(self) -> bool:
         return self.right is self.left
 
+    def dense_features(self) -> Array:
+        """Return Φ as an array."""
+        phi = self.left.values
+        return np.asarray(phi.toarray() if self.left.is_sparse else phi)
+
     def diag(self) -> Array:
         self._check_symmetric()
         phi = self.left.values

@@ -1,0 +1,65 @@
+"""All λ at once: what few features give against the whole matrix and against left-out rows."""
+
+import numpy as np
+import pytest
+
+from mercer.exceptions import InvalidParameter
+from mercer.solvers.ridge_path import FeatureSpectrum, Spectrum, ridge_path, usual_alphas
+
+
+@pytest.fixture(scope="module")
+def problem():
+    random = np.random.default_rng(5)
+    Z = random.standard_normal((40, 6)) * np.array([3, 1, 1, 0.3, 0.01, 0.0])
+    return Z, random.standard_normal((40, 2)), 0.2 + random.random(40)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_features_give_the_path_of_the_whole_matrix(problem, intercept):
+    Z, Y, weights = problem
+    scaled = np.sqrt(weights)[:, None] * Z
+    alphas = np.geomspace(1e-5, 1e3, 9)
+    few = ridge_path(FeatureSpectrum(scaled), Y, alphas, weights, intercept)
+    whole = ridge_path(Spectrum(scaled @ scaled.T), Y, alphas, weights, intercept)
+    for name in ("residuals", "errors", "freedoms", "intercepts"):
+        np.testing.assert_allclose(getattr(few, name), getattr(whole, name), rtol=1e-6, atol=1e-8)
+    # The coefficients are like 1/λ.
+    np.testing.assert_allclose(
+        few.coefficients * alphas[:, None, None],
+        whole.coefficients * alphas[:, None, None],
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_residuals_are_those_of_fits_without_the_row(problem, intercept):
+    Z, Y, weights = problem
+    alpha = 0.3
+    scaled = np.sqrt(weights)[:, None] * Z
+    found = ridge_path(FeatureSpectrum(scaled), Y, np.array([alpha]), weights, intercept)
+    A = np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
+    P = alpha * np.diag([*np.ones(6), *([0.0] if intercept else [])])
+    for i in range(len(Z)):
+        rest = np.arange(len(Z)) != i
+        W = weights[rest, None]
+        solved = np.linalg.solve(A[rest].T @ (W * A[rest]) + P, A[rest].T @ (W * Y[rest]))
+        np.testing.assert_allclose(found.residuals[0, i], Y[i] - A[i] @ solved, atol=1e-9)
+
+
+def test_the_usual_grid_stays_above_rounding(problem):
+    Z, Y, _ = problem
+    many = np.ones((6000, 1))
+    spectrum = FeatureSpectrum(many)
+    grid = usual_alphas(spectrum)
+    assert grid[0] > spectrum.rounding
+    assert np.isfinite(ridge_path(spectrum, many, grid, many[:, 0]).errors).all()
+    whole = Spectrum(Z @ Z.T)
+    whole.rounding = 1e-11 * whole.values[-1]  # as large as that of a matrix of 50,000 rows
+    assert np.isfinite(ridge_path(whole, Y, usual_alphas(whole), np.ones(40)).errors).all()
+
+
+def test_a_penalty_that_is_next_to_nothing_is_refused(problem):
+    spectrum = FeatureSpectrum(problem[0])
+    for alpha in (0.0, 1e-16):
+        with pytest.raises(InvalidParameter, match="next to nothing beside"):
+            spectrum.path(problem[1], np.array([alpha]))
