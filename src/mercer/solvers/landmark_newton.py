@@ -97,6 +97,33 @@ def solve(
     return LandmarkSolution(np.ascontiguousarray(V[:r]), constants, proof)
 
 
+class _Guide:
+    """A preconditioner, made anew when it is out of date."""
+
+    def __init__(self, make: Callable[[_Place], Callable[[Array], Array]]) -> None:
+        self._make = make
+        self.place: _Place | None = None
+        self.late = True
+
+    def at(self, place: _Place) -> Callable[[Array], Array]:
+        """Return a preconditioner that is good enough for a place."""
+        if self.late or self.place is None or self._changed(self.place, place):
+            self._solve, self.place = self._make(place), place
+            self._usual, self.late = math.inf, False
+        return self._solve
+
+    def note(self, steps: int, share: float, stuck: bool) -> None:
+        """Note how many conjugate steps it took to bring an error down to a share."""
+        pace = steps / math.log(1 / share)
+        self._usual = min(self._usual, pace)
+        self.late = stuck or (steps > _MANY_STEPS and pace > _SLOW * self._usual)
+
+    @staticmethod
+    def _changed(known: _Place, place: _Place) -> bool:
+        before, now = known.swept.totals[2], place.swept.totals[2]
+        return bool(abs(now - before) > _CHANGE * before)
+
+
 class _Newton:
     def __init__(
         self,
@@ -121,13 +148,11 @@ class _Newton:
 
     def run(self) -> _Place:
         place = self.look(np.zeros((len(self.basis), self.problem.loss.functions)))
-        G: Callable[[Array], Array] | None = None
-        error, value, known = math.inf, math.inf, place
-        usual, slow = math.inf, False
+        guide = _Guide(self.preconditioner)
+        error, value = math.inf, math.inf
         try:
             while True:
-                if G is None or slow or self.pulls_differ(place, known):
-                    G, known, usual = self.preconditioner(place), place, math.inf
+                G = guide.at(place)
                 last, error = error, self.error(place, G)
                 if error <= self.tol:
                     if place.precise:
@@ -151,11 +176,9 @@ class _Newton:
                 self.near = share * error <= self.tol
                 self.precise = self.double or self.near or share * error <= _FAR
                 D, steps, stuck = self.direction(place, G, share)
-                pace = steps / math.log(1 / share)
-                usual = min(usual, pace)
-                slow = stuck or (steps > _MANY_STEPS and pace > _SLOW * usual)
-                # Slow with a preconditioner of this very place: float32 has given what it can.
-                self.double = self.double or (stuck and known is place)
+                guide.note(steps, share, stuck)
+                # Stuck with the preconditioner of this very place: float32 has given what it can.
+                self.double = self.double or (stuck and guide.place is place)
                 moved = self.step(place, D)
                 if moved is not None:
                     place = moved
@@ -163,15 +186,11 @@ class _Newton:
                     self.watch.status = "stalled" if error > _ARRIVED else "optimal"
                     break
                 else:
-                    self.double, error, value, G = True, math.inf, math.inf, None
-                    place = self.look_again(place)
+                    self.double, guide.late = True, True
+                    error, value, place = math.inf, math.inf, self.look_again(place)
         except KeyboardInterrupt:
             self.watch.status = "interrupted"
         return place if place.swept.unseen is not None else self.look_again(place, near=True)
-
-    def pulls_differ(self, place: _Place, known: _Place) -> bool:
-        before, now = known.swept.totals[2], place.swept.totals[2]
-        return bool(abs(now - before) > _CHANGE * before)
 
     def look(self, W: Array) -> _Place:
         rule = Slope(self.problem.loss, self.problem.C)
