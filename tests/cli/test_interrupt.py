@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mercer import Study
-from mercer.cli.interrupt import heeded
+from mercer._interrupts import heeded
 
 ROWS, COLUMNS = 5000, 20
 

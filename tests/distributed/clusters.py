@@ -68,7 +68,7 @@ def kill_one(client):
     return address
 
 
-def wait_until(condition, seconds=60):
+def wait_until(condition, seconds=30):
     ends = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < ends, "nothing happened"

@@ -274,4 +274,4 @@ def test_any_bytes_give_a_table_or_our_error(tmp_path_factory, content, name):
     start = time.perf_counter()
     with suppress(MercerError):
         assert len(read_table(path, False)) >= 1
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 2

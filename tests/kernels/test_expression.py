@@ -266,7 +266,7 @@ def test_any_text_gives_a_kernel_or_our_error(text):
         assert parse_kernel(format_kernel(kernel)) == kernel
         position = 0
     assert 0 <= position <= len(text)
-    assert time.perf_counter() - start < 10
+    assert time.perf_counter() - start < 1
 
 
 def test_large_hostile_texts_are_quick():
@@ -276,7 +276,7 @@ def test_large_hostile_texts_are_quick():
         start = time.perf_counter()
         with pytest.raises(InvalidExpression):
             parse_kernel(text)
-        assert time.perf_counter() - start < 10
+        assert time.perf_counter() - start < 1
 
 
 def test_reading_runs_nothing(tmp_path):

@@ -90,20 +90,37 @@ def test_far_from_the_answer_float32_will_do(loss):
     assert proof.relative_gap < 1e-8
 
 
-def test_steps_that_are_neither_too_long_nor_too_short_are_fewer(monkeypatch):
+def _digits():
+    """Return the parts of a problem with ten classes, of which few rows pull in the end."""
     X, labels = load_digits(return_X_y=True)
     kernel = RBF(gamma=0.001)
     landmarks = kernel.encode(X[:200])
     basis = LandmarkBasis(kernel(landmarks), True)
-    problem = LandmarkClasses(SquaredHinge(10), 10.0, True)
+    products = StreamedProducts(kernel, landmarks.take(basis.kept), ArrayChunks(X, labels), True)
+    return Noted(products), basis, LandmarkClasses(SquaredHinge(10), 10.0, True)
+
+
+def test_steps_that_are_neither_too_long_nor_too_short_are_fewer(monkeypatch):
     looks = []
     for lowest in (landmark_newton._lowest, lambda t, values: 1.0):
         monkeypatch.setattr(landmark_newton, "_lowest", lowest)
-        kept = landmarks.take(basis.kept)
-        noted = Noted(StreamedProducts(kernel, kept, ArrayChunks(X, labels), True))
+        noted, basis, problem = _digits()
         assert landmark_newton.solve(noted, basis, problem).certificate.status == "optimal"
         looks.append(sum(rule is Slope for rule, _ in noted.passes))
     assert looks[0] <= looks[1] - 2
+
+
+def test_a_preconditioner_is_renewed_where_other_rows_pull(monkeypatch):
+    noted, basis, problem = _digits()
+    landmark_newton.solve(noted, basis, problem)
+    assert noted.squares > 2
+    old, *_ = _digits()
+    monkeypatch.setattr(landmark_newton, "_CHANGE", np.inf)
+    monkeypatch.setattr(landmark_newton, "_MANY_STEPS", np.inf)
+    monkeypatch.setattr(landmark_newton, "_PATIENCE", np.inf)
+    landmark_newton.solve(old, basis, problem)
+    assert old.squares == 1
+    assert len(noted.passes) < len(old.passes) / 2
 
 
 @pytest.mark.parametrize("at", [-2.0, 0.3, 1.0, 1.37])

@@ -185,7 +185,7 @@ def test_time_limit(n):
     solve_all(kernel, kernel.encode(X), [(np.arange(n), problem)], limits)  # compiles
     began = time.perf_counter()
     answer = solve_all(kernel, kernel.encode(X), [(np.arange(n), problem)], limits)[0]
-    assert time.perf_counter() - began < 15
+    assert time.perf_counter() - began < 2.5
     assert answer.status in ("optimal", "time_limit", "stalled")
     check_feasible(problem, answer.beta)
     assert judged(problem, kernel, X, answer.beta).dual > 0
@@ -229,7 +229,7 @@ def test_ctrl_c_returns_what_was_found():
     timer.start()
     answer = solve(problem, rows_of(kernel, X), Settings(tol=1e-9))
     timer.join()
-    assert time.perf_counter() - began < 30
+    assert time.perf_counter() - began < 5
     assert answer.status == "interrupted"
     check_feasible(problem, answer.beta)
     assert judged(problem, kernel, X, answer.beta).dual > 0

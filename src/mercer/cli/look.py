@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mercer._interrupts import heeded
 from mercer.cli import options
-from mercer.cli.interrupt import heeded
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list
 
 if TYPE_CHECKING:

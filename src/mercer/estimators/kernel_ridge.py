@@ -23,7 +23,7 @@ from mercer._typing import Array, IntArray
 from mercer.estimators.choice import caller_level, check_definite, check_name, kernel_named
 from mercer.estimators.landmark_fits import LandmarkFrame, fit_ridge
 from mercer.estimators.machine import _check_rows
-from mercer.estimators.ridge_choice import choose, is_open, spectrum_of
+from mercer.estimators.ridge_choice import choose, frame_of, is_open, matrix_of, spectrum_of
 from mercer.estimators.ridge_shared import (
     SharedRidge,
     check_alphas,
@@ -66,8 +66,8 @@ class KernelRidge(SharedRidge):
     ----------
     alpha : float, array of shape (targets,) or "auto"
         λ ≥ 0, one for all targets or one for each. ``"auto"`` takes the best by leave-one-out, for
-        each target; so does ``kernel=RBF("auto")`` for the width. On landmarks these stay where
-        they are when a row is left out.
+        each target; so does ``kernel=RBF("auto")`` for the width. Landmarks stay the same when a
+        row is left out.
     kernel : Kernel, str or function
         A kernel, the name of one, ``"precomputed"``, or a function of two rows.
     gamma, degree, coef0, kernel_params
@@ -174,12 +174,15 @@ class KernelRidge(SharedRidge):
         self.kernel_, points = self._bind(X)
         inside = points if len(used) == len(weights) else points.take(used)
         alphas = spread_alphas(self.alpha, Y.shape[1])
+        frame = None
         if is_open(self):
             choice = choose(self, X, inside, Y[used], weights[used], alphas)
             self.kernel_, self.path_, alphas = choice.kernel, choice.path, choice.alphas
+            frame = choice.frame
         check_definite(self.kernel_, Definite.POSITIVE, False, type(self).__name__)
-        if self.approximation is not None:
-            return self._fit_landmarks(X, inside, used, targets, weights, alphas)
+        frame = frame or frame_of(self, self.kernel_, inside)
+        if frame is not None:
+            return self._fit_landmarks(frame, X, inside, used, targets, weights, alphas)
         c = np.zeros_like(Y)
         c[used], b, self.certificate_ = self._solve(inside, Y[used], weights[used], alphas)
         if not np.isfinite(c).all():
@@ -196,9 +199,15 @@ class KernelRidge(SharedRidge):
         return self
 
     def _fit_landmarks(
-        self, X: Any, points: Points, used: IntArray, targets: Array, weights: Array, alphas: Array
+        self,
+        frame: LandmarkFrame,
+        X: Any,
+        points: Points,
+        used: IntArray,
+        targets: Array,
+        weights: Array,
+        alphas: Array,
     ) -> Self:
-        frame = LandmarkFrame.of(self, self.kernel_, points)
         Y = targets.reshape(len(targets), -1)[used]
         c, b, self.certificate_ = fit_ridge(self, frame, points, Y, weights[used], alphas)
         self._warn(self.certificate_.status)
@@ -243,7 +252,8 @@ class KernelRidge(SharedRidge):
         if (weights <= 0).any():
             raise InvalidInput("KernelRidge.path: rows without weight have to be left away.")
         kernel, points = twin._bind(X)
-        spectrum = spectrum_of(twin, kernel, points, weights)
+        K = matrix_of(twin, kernel, points, frame_of(twin, kernel, points))
+        spectrum = spectrum_of(K, weights)
         grid = usual_alphas(spectrum) if alphas is None else check_alphas(alphas)
         Y = targets.reshape(len(targets), -1)
         found = ridge_path(spectrum, Y, grid, weights, self.fit_intercept)
@@ -290,7 +300,7 @@ class KernelRidge(SharedRidge):
         if isinstance(self.kernel, str):
             check_name(self.kernel)
         given = np.ones(1) if isinstance(self.alpha, str) else check_alphas(self.alpha)
-        Nystrom.of(self.approximation, "KernelRidge")
+        Nystrom.of(self.approximation, "KernelRidge")  # refuses what is none
         if self.fit_intercept and not given.all():
             raise InvalidParameter("KernelRidge: fit_intercept needs alpha > 0.")
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from mercer._memory import readable
 from mercer._typing import Array, IntArray
@@ -14,9 +13,11 @@ from mercer.estimators.machine import take_objects
 from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
 from mercer.gram.chunks import ArrayChunks
 from mercer.gram.landmarks import Landmarks, Nystrom, choose_landmarks
-from mercer.gram.operator import Gram
+from mercer.gram.nystrom import NystromBasis
+from mercer.gram.operator import FeatureGram, Gram
 from mercer.gram.products import StreamedProducts
 from mercer.kernels.base import Kernel
+from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import LandmarkClasses, Logistic, Slope
@@ -63,18 +64,17 @@ class LandmarkFrame:
             return leaf.dense()  # type: ignore[attr-defined]
         return take_objects(X, rows[self.landmarks.index[self.basis.kept]])
 
-    def features(self, points: Points) -> Array:
-        """Return R⁻ᵀk(z, x), one row for each point, so that K̃ is the matrix of their products."""
-        needed = 24 * len(points) * len(self.points)
+    def gram(self, points: Points) -> FeatureGram:
+        """Return K̃, the Gram matrix of some points as the landmarks see them."""
+        needed = 32 * len(points) * len(self.points)
         if needed > _FEATURE_BYTES:
             raise NotEnoughMemory(
                 f"The features of {len(points):,} rows and {len(self.points):,} landmarks need "
                 f"{readable(needed)} at once, and at most {readable(_FEATURE_BYTES)} are taken. "
                 "Take fewer landmarks, or choose alpha by GridSearchCV."
             )
-        values = Gram(self.kernel, points, self.points, dtype=np.float64).dense()
-        turned = solve_triangular(self.basis.R, values.T, trans="T", check_finite=False)
-        return np.asarray(turned.T)
+        seen = NystromBasis.restored(self.kernel, self.points, self.basis.R.T)
+        return FeatureGram(Features.numbered(seen.features(points, np.float64)))
 
     def products(self, points: Points, y: Any, weights: Array) -> StreamedProducts:
         """Return the products of all points with the landmarks."""

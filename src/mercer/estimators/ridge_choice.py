@@ -11,7 +11,7 @@ from mercer._typing import Array
 from mercer.estimators.auto import Axes
 from mercer.estimators.landmark_fits import LandmarkFrame
 from mercer.exceptions import InvalidInput
-from mercer.gram.operator import FeatureGram, Gram
+from mercer.gram.operator import FeatureGram, Gram, GramMatrix
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.solvers.ridge import RidgeSystem
@@ -28,12 +28,13 @@ _STATISTIC_BYTES = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A kernel, λ for each target, and the errors of all λ with that kernel."""
+    """A kernel, λ for each target, and the errors of all λ with that kernel, on its landmarks."""
 
     kernel: Kernel
     alphas: Array
     path: RidgePath
     error: float
+    frame: LandmarkFrame | None
 
 
 def is_open(machine: Any) -> bool:
@@ -55,43 +56,53 @@ def choose(
 
     def judged(kernel: Kernel) -> Choice:
         kernel = gram.with_kernel(kernel).kernel
-        spectrum = spectrum_of(machine, kernel, points, weights, gram)
+        frame = frame_of(machine, kernel, points)
+        K = matrix_of(machine, kernel, points, frame)
+        spectrum = spectrum_of(gram.with_kernel(kernel) if isinstance(K, Gram) else K, weights)
         grid = usual_alphas(spectrum) if np.isnan(alphas).any() else np.unique(alphas)
         path = ridge_path(spectrum, Y, grid, weights, machine.fit_intercept)
         at = path.errors.argmin(axis=0)
         if not np.isnan(alphas).any():
             at = np.searchsorted(grid, alphas)
         error = path.errors[at, np.arange(len(at))] / _spreads(Y)
-        return Choice(kernel, grid[at], path, float(error.mean()))
+        return Choice(kernel, grid[at], path, float(error.mean()), frame)
 
     if not _has_open_width(machine):
         return judged(machine.kernel_)
     axes = Axes.of(machine, objects, only_auto=True)
-    cells, choices = axes.cells(), []
+    cells, scores = axes.cells(), []
+    best: Choice | None = None
     more = cells
     while more:
-        choices += [judged(_changed(machine.kernel, cell)) for cell in more]
-        more = axes.extended(cells, [-choice.error for choice in choices])
+        for cell in more:
+            choice = judged(_changed(machine.kernel, cell))
+            scores.append(-choice.error)
+            if best is None or choice.error < best.error:
+                best = choice
+        more = axes.extended(cells, scores)
         cells = cells + more
-    return min(choices, key=lambda choice: choice.error)
+    assert best is not None
+    return best
 
 
-def spectrum_of(
-    machine: Any, kernel: Kernel, points: Points, weights: Array, gram: Gram | None = None
-) -> Spectrum | FeatureSpectrum:
-    """Return the spectrum of √W K √W, with K as the machine sees it: exact, or through landmarks.
+def frame_of(machine: Any, kernel: Kernel, points: Points) -> LandmarkFrame | None:
+    """Return the landmarks of a machine, None where it has no approximation."""
+    return None if machine.approximation is None else LandmarkFrame.of(machine, kernel, points)
 
-    ``gram`` has the same points, and perhaps statistics that are known already.
-    """
-    if machine.approximation is not None:
-        frame = LandmarkFrame.of(machine, kernel, points)
-        return FeatureSpectrum(np.sqrt(weights)[:, None] * frame.features(points))
-    whole = machine._gram(kernel, points)
-    if isinstance(whole, FeatureGram):
-        return FeatureSpectrum(np.sqrt(weights)[:, None] * whole.dense_features())
-    if gram is not None:
-        whole = gram.with_kernel(kernel)
-    return Spectrum(RidgeSystem(whole, weights).dense())
+
+def matrix_of(
+    machine: Any, kernel: Kernel, points: Points, frame: LandmarkFrame | None
+) -> GramMatrix:
+    """Return K as a machine sees it: exact, or through landmarks."""
+    matrix: GramMatrix = machine._gram(kernel, points) if frame is None else frame.gram(points)
+    return matrix
+
+
+def spectrum_of(K: GramMatrix, weights: Array) -> Spectrum | FeatureSpectrum:
+    """Return the spectrum of √W K √W, without that matrix where there are few features."""
+    if isinstance(K, FeatureGram):
+        return FeatureSpectrum(np.sqrt(weights)[:, None] * K.dense_features())
+    return Spectrum(RidgeSystem(K, weights).dense())
 
 
 def _has_open_width(machine: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer._interrupts import finishing
 from mercer._typing import IntArray
 from mercer.estimators.certify import certify
 from mercer.estimators.machine import take_objects
@@ -28,7 +29,7 @@ from mercer.study import saved
 from mercer.study.answers import Answers, answers_of
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
-from mercer.study.watching import finishing, noted
+from mercer.study.watching import noted
 from mercer.tuning.tune import tune
 
 TUNED_ROWS = 5_000
