@@ -15,6 +15,7 @@ from mercer import (
     load,
     save,
 )
+from mercer.estimators import landmark_fits
 from mercer.exceptions import InvalidParameter, NotEnoughMemory
 
 
@@ -118,6 +119,17 @@ def test_the_penalty_is_chosen_on_landmarks(data):
 
     chosen = judged(few.alpha_)
     assert chosen < 1.02 * min(judged(few.alpha_ * factor) for factor in (0.01, 0.1, 10, 100))
+
+
+def test_landmarks_are_chosen_once(data, monkeypatch):
+    X, y, _ = data
+    chosen = []
+    choose = landmark_fits.choose_landmarks
+    monkeypatch.setattr(
+        landmark_fits, "choose_landmarks", lambda *given: chosen.append(1) or choose(*given)
+    )
+    KernelRidge("auto", kernel=RBF(0.3), approximation=40).fit(X, y)
+    assert len(chosen) == 1
 
 
 def test_widths_are_chosen_on_landmarks(data):

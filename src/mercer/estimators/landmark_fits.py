@@ -74,7 +74,7 @@ class LandmarkFrame:
                 "Take fewer landmarks, or choose alpha by GridSearchCV."
             )
         seen = NystromBasis.restored(self.kernel, self.points, self.basis.R.T)
-        return FeatureGram(Features.numbered(seen.features(points, np.float64)))
+        return FeatureGram(Features.numbered(seen.features(points)))
 
     def products(self, points: Points, y: Any, weights: Array) -> StreamedProducts:
         """Return the products of all points with the landmarks."""

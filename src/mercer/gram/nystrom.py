@@ -62,11 +62,10 @@ class NystromBasis:
     def __len__(self) -> int:
         return len(self.factor)
 
-    def features(self, points: Points, dtype: Any = None) -> Array:
-        """Return Z, one row for each point, in their precision unless told otherwise."""
-        kind = np.result_type(points.dtype, np.float32) if dtype is None else dtype
-        Z = np.empty((len(points), len(self)), dtype=kind)
-        for part, block in self.blocks(points, dtype):
+    def features(self, points: Points) -> Array:
+        """Return Z, one row for each point."""
+        Z = np.empty((len(points), len(self)), dtype=np.result_type(points.dtype, np.float32))
+        for part, block in self.blocks(points):
             Z[part] = block
         return Z
 

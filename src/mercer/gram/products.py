@@ -297,8 +297,6 @@ class StreamedProducts(PiecewiseProducts):
         if squares is None:
             squares = np.zeros((roots.shape[1], self.columns, self.columns))
         used = roots.any(axis=1)
-        if not used.any():
-            return squares
         if not used.all():
             block, roots = block[used], roots[used]
         psi = trsm(1.0, R.astype(dtype), block.T, trans_a=1, overwrite_b=1)
