@@ -29,7 +29,7 @@ sizes = np.array([10, 20, 40, 80, 160, 320])
 # K after the first M. Graphs have no means, so there are no centres of clusters for them.
 def left(kernel, X, size, method, seed):
     """Return the trace of the residual as a share of that of K."""
-    found = NystromMap(kernel, int(size), method=method, seed=seed).fit(X)
+    found = NystromMap(kernel, int(size), method=method, random_state=seed).fit(X)
     return found.residual_trace_ / found.kernel_.diag(X).sum()
 
 

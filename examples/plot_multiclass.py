@@ -21,8 +21,8 @@ from mercer import RBF, SVC, Linear
 NAMES = {
     "ovo": "one against one",
     "ovr": "one against the rest",
-    "weston-watkins": "Weston–Watkins",
-    "crammer-singer": "Crammer–Singer",
+    "weston_watkins": "Weston–Watkins",
+    "crammer_singer": "Crammer–Singer",
 }
 
 # %%

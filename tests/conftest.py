@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.real_data import MISSING
+
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
@@ -36,3 +38,32 @@ def X():
 def Z():
     """Other numbers, 5 × 3, one row shared with X's distribution of values."""
     return _read_only(np.random.default_rng(8).normal(size=(5, 3)))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--attacks", action="store_true", help="run the long attacks too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the attacks out, unless they are asked for: by --attacks, by -m attack or by name."""
+    asked = config.getoption("--attacks") or "attack" in config.getoption("-m")
+    if asked or any("::" in argument for argument in config.args):
+        return
+    attacks = [item for item in items if item.get_closest_marker("attack")]
+    if attacks:
+        config.hook.pytest_deselected(items=attacks)
+        items[:] = [item for item in items if not item.get_closest_marker("attack")]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly how much was not tested because data are not here."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)]
+    missing = [reason.partition(MISSING)[2] for reason in reasons if MISSING in reason]
+    if missing:
+        terminalreporter.section("TESTS WITHOUT THEIR DATA", red=True, bold=True)
+        terminalreporter.line(
+            f"{len(missing)} tests were skipped; {len(set(missing))} files are not here:"
+        )
+        for name in sorted(set(missing)):
+            terminalreporter.line(f"  {name}")

@@ -5,6 +5,7 @@ import importlib
 import importlib.metadata
 import inspect
 import json
+import os
 import subprocess
 import sys
 import typing
@@ -118,3 +119,20 @@ def test_names_arrive_in_any_order():
     for name in ("check_kernel", "White", "repair", "Expansion", "Delta"):
         found = in_fresh_process(f"import mercer\nresult = mercer.{name}.__name__")
         assert found == name
+
+
+@pytest.mark.slow
+def test_users_get_the_types(tmp_path):
+    script = tmp_path / "user.py"
+    script.write_text("from mercer import RBF\nreveal_type(RBF(0.5))\nRBF(gammma=0.5)\n")
+    # As an installed package: its types count only because py.typed lies beside them.
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", f"--cache-dir={tmp_path / 'cache'}", script.name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(STUB.parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    assert 'Revealed type is "mercer.kernels.vectors.radial.RBF"' in run.stdout, run.stdout
+    assert 'Unexpected keyword argument "gammma" for "RBF"' in run.stdout
+    assert "Found 1 error" in run.stdout

@@ -44,7 +44,7 @@ def _cases(scale):
             check=_solved,
             scale=scale,
         )
-        for form in ("weston-watkins", "crammer-singer")
+        for form in ("weston_watkins", "crammer_singer")
     ]
 
 

@@ -6,6 +6,7 @@ from inspect import isclass, isfunction, ismodule
 from pathlib import Path
 
 import mercer
+from mercer.estimators import registry
 
 # Section titles, in the order in which data flows; a part that is not named here comes last.
 _TITLES = {
@@ -57,9 +58,11 @@ def _write(app, config):
     sections = _sections()
     for part in sorted(sections, key=_rank):
         title = _TITLES.get(part, part.capitalize())
-        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: .", ""]
-        lines += [f"   mercer.{name}" for name in sorted(sections[part])]
-        lines += [""]
+        lines += [title, "-" * len(title), ""]
+        for group, names in _groups(sections[part]).items():
+            lines += [group, "~" * len(group), ""] if group else []
+            lines += [".. autosummary::", "   :toctree: .", ""]
+            lines += [f"   mercer.{name}" for name in sorted(names)] + [""]
     for module, title in _MODULES.items():
         heading = f"{title} (mercer.{module})"
         lines += [heading, "-" * len(heading), "", ".. autosummary::", "   :toctree: .", ""]
@@ -86,6 +89,18 @@ def _sections():
         home = value.__module__ if isclass(value) or callable(value) else type(value).__module__
         sections[[*home.split("."), "other"][1]].append(name)
     return sections
+
+
+def _groups(names):
+    """Return the names by the groups of machines that the registry has, others first."""
+    groups = {"": [], **{title: [] for title in registry.GROUPS.values()}}
+    for name in names:
+        value = getattr(mercer, name)
+        row = registry.row_of(value) if isclass(value) else None
+        groups["" if row is None else row.group].append(name)
+    found = {group: names for group, names in groups.items() if names}
+    # One group alone needs no title: its section has one.
+    return found if len(found.keys() - {""}) > 1 else {"": list(names)}
 
 
 def _names(module):

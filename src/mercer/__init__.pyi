@@ -1,55 +1,55 @@
 """The public names of mercer and the modules they live in; read by ``__init__.py`` too."""
 
 from mercer.data import load_data as load_data
-from mercer.estimators.binary import BinaryMachine as BinaryMachine
 from mercer.estimators.certify import certify as certify
-from mercer.estimators.discriminant import (
-    LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
-)
-from mercer.estimators.fast_ica import FastICA as FastICA
-from mercer.estimators.features import FeatureMap as FeatureMap
-from mercer.estimators.gaussian_process import (
+from mercer.estimators.feature_map import FeatureMap as FeatureMap
+from mercer.estimators.gp.gaussian_process import (
     GaussianProcessRegressor as GaussianProcessRegressor,
 )
-from mercer.estimators.gp_classifier import (
+from mercer.estimators.gp.gp_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,
 )
-from mercer.estimators.gp_easy import GP as GP
-from mercer.estimators.ica import ICA as ICA
-from mercer.estimators.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
-from mercer.estimators.kernel_logistic import (
+from mercer.estimators.gp.gp_easy import GP as GP
+from mercer.estimators.linear.kernel_logistic import (
     KernelLogisticRegression as KernelLogisticRegression,
 )
-from mercer.estimators.kernel_pca import KernelPCA as KernelPCA
-from mercer.estimators.kernel_perceptron import KernelPerceptron as KernelPerceptron
-from mercer.estimators.kernel_ridge import KernelRidge as KernelRidge
-from mercer.estimators.laplacian_ridge import LaplacianRidge as LaplacianRidge
-from mercer.estimators.laplacian_svc import LaplacianSVC as LaplacianSVC
-from mercer.estimators.linear import (
+from mercer.estimators.linear.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
+from mercer.estimators.linear.logistic_regression import LogisticRegression as LogisticRegression
+from mercer.estimators.linear.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.linear.penalty_regressor import PenaltyRegressor as PenaltyRegressor
+from mercer.estimators.linear.ridge_regression import Ridge as Ridge
+from mercer.estimators.linear.sparse import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
     enet_path as enet_path,
     lasso_path as lasso_path,
 )
-from mercer.estimators.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
-from mercer.estimators.logistic import LogisticRegression as LogisticRegression
-from mercer.estimators.mlp import (
+from mercer.estimators.network.kernel_perceptron import KernelPerceptron as KernelPerceptron
+from mercer.estimators.network.mlp import (
     MLPClassifier as MLPClassifier,
     MLPRegressor as MLPRegressor,
 )
-from mercer.estimators.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.network.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.nystrom_map import NystromMap as NystromMap
-from mercer.estimators.pca import PCA as PCA
-from mercer.estimators.penalty_regressor import PenaltyRegressor as PenaltyRegressor
-from mercer.estimators.perceptron import Adaline as Adaline, Perceptron as Perceptron
-from mercer.estimators.ridge import Ridge as Ridge
+from mercer.estimators.ridge.kernel_ridge import KernelRidge as KernelRidge
 from mercer.estimators.scaling import NumericScaler as NumericScaler
-from mercer.estimators.streamed import StreamedRidge as StreamedRidge
-from mercer.estimators.streamed_classifier import StreamedClassifier as StreamedClassifier
-from mercer.estimators.svc import SVC as SVC, NuSVC as NuSVC
-from mercer.estimators.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
-from mercer.estimators.unlabelled import labelled_folds as labelled_folds
-from mercer.estimators.whitening import Whitening as Whitening
+from mercer.estimators.semi.laplacian_ridge import LaplacianRidge as LaplacianRidge
+from mercer.estimators.semi.laplacian_svc import LaplacianSVC as LaplacianSVC
+from mercer.estimators.semi.unlabelled import labelled_folds as labelled_folds
+from mercer.estimators.sources.fast_ica import FastICA as FastICA
+from mercer.estimators.sources.ica import ICA as ICA
+from mercer.estimators.stream.streamed import StreamedRidge as StreamedRidge
+from mercer.estimators.stream.streamed_classifier import StreamedClassifier as StreamedClassifier
+from mercer.estimators.subspace.discriminant import (
+    LinearDiscriminantAnalysis as LinearDiscriminantAnalysis,
+)
+from mercer.estimators.subspace.kernel_discriminant import KernelDiscriminant as KernelDiscriminant
+from mercer.estimators.subspace.kernel_pca import KernelPCA as KernelPCA
+from mercer.estimators.subspace.pca import PCA as PCA
+from mercer.estimators.subspace.whitening import Whitening as Whitening
+from mercer.estimators.svm.binary import BinaryMachine as BinaryMachine
+from mercer.estimators.svm.svc import SVC as SVC, NuSVC as NuSVC
+from mercer.estimators.svm.svr import SVR as SVR, NuSVR as NuSVR, OneClassSVM as OneClassSVM
 from mercer.exceptions import (
     CannotSave as CannotSave,
     ClusterFailure as ClusterFailure,
@@ -75,74 +75,83 @@ from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovMod
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian
 from mercer.gram.centring import CentredGram as CentredGram, Centring as Centring
-from mercer.gram.chunks import ArrayChunks as ArrayChunks, Chunk as Chunk, Chunks as Chunks
+from mercer.gram.computed import Gram as Gram
 from mercer.gram.expansion import Expansion as Expansion
-from mercer.gram.landmarks import Nystrom as Nystrom
-from mercer.gram.nystrom_kernel import NystromKernel as NystromKernel
-from mercer.gram.operator import FeatureGram as FeatureGram, Gram as Gram
+from mercer.gram.feature_gram import FeatureGram as FeatureGram
 from mercer.gram.repair import Repair as Repair, repair as repair
-from mercer.io.chunks import open_chunks as open_chunks
+from mercer.io.column_kinds import Proposal as Proposal, auto_kernel as auto_kernel
 from mercer.io.models import load as load, load_record as load_record, save as save
+from mercer.io.read_chunks import open_chunks as open_chunks
 from mercer.io.read_graphs import GraphSet as GraphSet, read_graphs as read_graphs
 from mercer.io.read_series import read_series as read_series
 from mercer.io.table_schema import Schema as Schema
 from mercer.io.tables import Prepared as Prepared, Table as Table, read_table as read_table
-from mercer.kernels.auto import Proposal as Proposal, auto_kernel as auto_kernel
 from mercer.kernels.base import Kernel as Kernel
-from mercer.kernels.categorical import Delta as Delta, Overlap as Overlap
-from mercer.kernels.constant import Constant as Constant, White as White
 from mercer.kernels.definite import Definite as Definite
-from mercer.kernels.dot import (
-    Cosine as Cosine,
-    Linear as Linear,
-    Polynomial as Polynomial,
-    Sigmoid as Sigmoid,
-)
-from mercer.kernels.explicit import (
-    GaussianBasis as GaussianBasis,
-    Monomials as Monomials,
-    RandomFourierFeatures as RandomFourierFeatures,
-)
+from mercer.kernels.encoders import Encoder as Encoder
 from mercer.kernels.expression import (
     format_kernel as format_kernel,
     parse_kernel as parse_kernel,
 )
 from mercer.kernels.features import Features as Features
-from mercer.kernels.fisher import Fisher as Fisher
-from mercer.kernels.graph_points import Graph as Graph
-from mercer.kernels.graph_walks import RandomWalk as RandomWalk
-from mercer.kernels.graphs import (
+from mercer.kernels.graphs.graph_points import Graph as Graph
+from mercer.kernels.graphs.random_walk import RandomWalk as RandomWalk
+from mercer.kernels.graphs.refinement import (
     ShortestPath as ShortestPath,
     WeisfeilerLehman as WeisfeilerLehman,
     WeisfeilerLehmanOptimalAssignment as WeisfeilerLehmanOptimalAssignment,
 )
-from mercer.kernels.histogram import (
+from mercer.kernels.points import (
+    Categories as Categories,
+    Leaf as Leaf,
+    Objects as Objects,
+    Vectors as Vectors,
+)
+from mercer.kernels.series.alignment import (
+    DTW as DTW,
+    GlobalAlignment as GlobalAlignment,
+    dtw_distances as dtw_distances,
+)
+from mercer.kernels.strings.kmers import (
+    GappyKmer as GappyKmer,
+    Mismatch as Mismatch,
+    Spectrum as Spectrum,
+)
+from mercer.kernels.strings.subsequences import Subsequence as Subsequence
+from mercer.kernels.strings.words import BagOfWords as BagOfWords
+from mercer.kernels.trees.subtrees import SubsetTree as SubsetTree, Subtree as Subtree
+from mercer.kernels.vectors.categorical import Delta as Delta, Overlap as Overlap
+from mercer.kernels.vectors.constant import Constant as Constant, White as White
+from mercer.kernels.vectors.dot import (
+    Cosine as Cosine,
+    Linear as Linear,
+    Polynomial as Polynomial,
+    Sigmoid as Sigmoid,
+)
+from mercer.kernels.vectors.explicit import (
+    GaussianBasis as GaussianBasis,
+    Monomials as Monomials,
+    RandomFourierFeatures as RandomFourierFeatures,
+)
+from mercer.kernels.vectors.fisher import Fisher as Fisher
+from mercer.kernels.vectors.histogram import (
     AdditiveChi2 as AdditiveChi2,
     Chi2 as Chi2,
     Intersection as Intersection,
 )
-from mercer.kernels.radial import (
+from mercer.kernels.vectors.radial import (
     RBF as RBF,
     Laplacian as Laplacian,
     Matern as Matern,
     NegativeDistance as NegativeDistance,
     Periodic as Periodic,
+    Radial as Radial,
     RationalQuadratic as RationalQuadratic,
 )
-from mercer.kernels.series import (
-    DTW as DTW,
-    GlobalAlignment as GlobalAlignment,
-    dtw_distances as dtw_distances,
-)
-from mercer.kernels.string_kmers import (
-    GappyKmer as GappyKmer,
-    Mismatch as Mismatch,
-    Spectrum as Spectrum,
-)
-from mercer.kernels.string_subsequences import Subsequence as Subsequence
-from mercer.kernels.strings import BagOfWords as BagOfWords
-from mercer.kernels.trees import SubsetTree as SubsetTree, Subtree as Subtree
 from mercer.kernels.wrappers import FunctionKernel as FunctionKernel, Precomputed as Precomputed
+from mercer.landmarks.choose import Nystrom as Nystrom
+from mercer.landmarks.chunks import ArrayChunks as ArrayChunks, Chunk as Chunk, Chunks as Chunks
+from mercer.landmarks.nystrom_kernel import NystromKernel as NystromKernel
 from mercer.problems.certificate import Certificate as Certificate
 from mercer.problems.penalties import (
     L1 as L1,
@@ -158,7 +167,7 @@ from mercer.report.gather import describe as describe
 from mercer.report.record import Record as Record
 from mercer.report.view import write_report as write_report
 from mercer.study.comparison import Comparison as Comparison, compare as compare
-from mercer.study.fit import Study as Study
+from mercer.study.study import Study as Study
 from mercer.testing.check import KernelReport as KernelReport, check_kernel as check_kernel
 from mercer.tuning.search import GridSearchCV as GridSearchCV
 from mercer.tuning.tune import tune as tune

@@ -12,7 +12,7 @@ Answer = Callable[[int, Any], Any]
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Interrupt a block at its end at the latest.
 
     Python raises the interrupt wherever it happens to be; inside a library that takes every

@@ -60,9 +60,9 @@ class _Crew:
     def work(self, threads: int) -> None:
         context = copy_context()
         context.run(_stop.set, self._stop)
-        others = [_pool().submit(self._labour, context) for _ in range(threads - 1)]
+        others = [_pool().submit(self._run_tasks, context) for _ in range(threads - 1)]
         try:
-            self._labour(context)
+            self._run_tasks(context)
             wait(others)
         except BaseException:
             self._stop.set()
@@ -71,7 +71,7 @@ class _Crew:
         if self._error is not None:
             raise self._error
 
-    def _labour(self, context: Context) -> None:
+    def _run_tasks(self, context: Context) -> None:
         for item in self._items:
             if self._stop.is_set():
                 return

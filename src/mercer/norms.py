@@ -1,6 +1,6 @@
 """Norms of vectors, their duals, and pictures of their unit balls."""
 
-from mercer.problems.norms import (
+from mercer.problems.vector_norms import (
     L0 as L0,
     Lp as Lp,
     Norm as Norm,

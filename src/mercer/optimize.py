@@ -13,16 +13,16 @@ from mercer.problems.functions import (
     Function as Function,
     QuadraticFunction as QuadraticFunction,
 )
-from mercer.solvers.constrained import (
+from mercer.solvers.constrained_programs import (
     ConstrainedSolution as ConstrainedSolution,
     solve as solve,
 )
 from mercer.solvers.descent import (
     Descent as Descent,
+    Trace as Trace,
     coordinate_ascent as coordinate_ascent,
     gradient_descent as gradient_descent,
     newton as newton,
     steepest_descent as steepest_descent,
 )
 from mercer.solvers.line_search import Step as Step, line_search as line_search
-from mercer.solvers.trace import Trace as Trace

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mercer import Graph, Study, WeisfeilerLehman, load, read_table
-from mercer.testing.naive import naive_gram
 from tests.cli.command import good, mercer
+from tests.oracles.naive import naive_gram
 
 SMILES = [
     *("C" * n + "O" for n in range(3, 12)),

@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mercer import Study
-from mercer._interrupts import heeded
+from mercer._interrupts import interruptible
 
 ROWS, COLUMNS = 5000, 20
 
@@ -79,7 +79,7 @@ def test_nothing_to_keep(slow_data, tmp_path):
 
 
 def test_an_interrupt_that_a_library_swallows_is_heeded_later():
-    with pytest.raises(KeyboardInterrupt), heeded(), contextlib.suppress(BaseException):
+    with pytest.raises(KeyboardInterrupt), interruptible(), contextlib.suppress(BaseException):
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -87,7 +87,7 @@ def test_an_interrupt_that_a_library_swallows_is_heeded_later():
 def test_an_ignored_interrupt_stays_ignored():
     usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with heeded():
+        with interruptible():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, usual)

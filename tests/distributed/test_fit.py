@@ -18,11 +18,11 @@ from mercer import (
     save,
 )
 from mercer.distributed.cluster import Cluster
-from mercer.distributed.rows import DistributedChunks
-from mercer.gram.chunks import ArrayChunks
-from mercer.gram.products import StreamedProducts
-from mercer.kernels.radial import RBF
-from mercer.problems.landmark_ridge import RidgeErrors, RidgeWeights
+from mercer.distributed.pieces import DistributedChunks
+from mercer.kernels.vectors.radial import RBF
+from mercer.landmarks.block_passes import BlockPasses
+from mercer.landmarks.chunks import ArrayChunks
+from mercer.problems.landmark_squares import RidgeErrors, RidgeWeights
 from tests.distributed.clusters import kill_one
 
 
@@ -53,19 +53,19 @@ def agree(here, there, X, rel=1e-7):
     np.testing.assert_allclose(there.predict(X), expected, atol=rel * np.abs(expected).max())
 
 
-def test_products_do_not_depend_on_where_the_rows_are(client, data):
+def test_passes_do_not_depend_on_where_the_rows_are(client, data):
     X, y, w = data
     kernel = RBF(gamma=0.5)
     landmarks = kernel.encode(X[::100])
-    here = StreamedProducts(kernel, landmarks, ArrayChunks(X, y, w, 700), constant=True)
+    here = BlockPasses(kernel, landmarks, ArrayChunks(X, y, w, 700), constant=True)
     chunks = DistributedChunks(Cluster(client), *spread(X, y, w))
-    there = chunks.products(kernel, landmarks, constant=True)
+    there = chunks.passes(kernel, landmarks, constant=True)
     random = np.random.default_rng(1)
     V = random.normal(size=(61, 2))[:, :1]
     R = np.triu(random.normal(size=(60, 60))) + 5 * np.eye(60)
     for whitener in (None, np.linalg.inv(R)[:30, :30]):
-        a, b = (p.sweep(V, RidgeErrors(), True, whitener) for p in (here, there))
-        np.testing.assert_allclose(a.sums, b.sums, rtol=1e-10, atol=1e-8)
+        a, b = (p.sums(V, RidgeErrors(), True, whitener) for p in (here, there))
+        np.testing.assert_allclose(a.products, b.products, rtol=1e-10, atol=1e-8)
         np.testing.assert_allclose(a.totals, b.totals, rtol=1e-10)
     np.testing.assert_allclose(a.unseen, b.unseen, rtol=1e-10)
     assert (a.unseen > 0).all()

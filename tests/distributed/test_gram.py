@@ -6,7 +6,7 @@ import pytest
 
 from mercer import RBF, Delta, InvalidInput, InvalidParameter, InvalidType, White, distributed
 from mercer.distributed.cluster import Cluster
-from mercer.distributed.rows import DistributedChunks
+from mercer.distributed.pieces import DistributedChunks
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from mercer import RBF, InvalidParameter, NotPositiveDefinite, Nystrom, Sigmoid, distributed
-from mercer.gram.landmarks import choose_landmarks
+from mercer.landmarks.choose import choose_landmarks
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def values(landmarks):
 
 @pytest.mark.parametrize("method", ["uniform", "pivoted", "kmeans", "leverage"])
 def test_the_same_as_on_one_machine(client, rows, method):
-    k, spec = RBF(gamma=0.3), Nystrom(30, method, seed=5)
+    k, spec = RBF(gamma=0.3), Nystrom(30, method, random_state=5)
     here = choose_landmarks(k, rows, spec)
     there = distributed.choose_landmarks(
         k, da.from_array(rows, chunks=(350, 3)), spec, client=client
@@ -34,7 +34,7 @@ def test_the_same_as_on_one_machine(client, rows, method):
 
 
 def test_pivots_among_as_many_rows_as_the_budget_allows(client, rows):
-    k, spec = RBF(gamma=0.3), Nystrom(20, seed=2)
+    k, spec = RBF(gamma=0.3), Nystrom(20, random_state=2)
     here = choose_landmarks(k, rows, spec, budget=8 * 20 * 400)
     there = distributed.choose_landmarks(
         k, da.from_array(rows, chunks=(350, 3)), spec, client=client, budget=8 * 20 * 400

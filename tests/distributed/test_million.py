@@ -10,7 +10,7 @@ import pytest
 from tests.distributed.million import COLUMNS, ROWS, make_data, make_machine
 
 
-@pytest.mark.slow
+@pytest.mark.attack  # test_fit.py has the same comparison on thousands of rows
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is read from /proc")
 def test_a_million_rows_stay_on_the_workers(tmp_path):
     output = tmp_path / "answers.npz"

@@ -1,15 +1,12 @@
 """Data that support vector machines are compared on, all read-only."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import pytest
 from sklearn import datasets
 
 from mercer import load_data
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "tabular_classification"
+from tests.real_data import real_data
 
 
 def frozen(*arrays):
@@ -88,8 +85,5 @@ def odd(name):
 
 
 def shared(name):
-    """Return a file of the data beside the checkout; tests skip where they are not there."""
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    return path
+    """Return a file of the real data; tests skip where it is not there."""
+    return real_data(f"tabular_classification/{name}")

@@ -86,7 +86,7 @@ def test_several_classes(name, multi_class):
         assert theirs.relative_gap < 1e-4
 
 
-@pytest.mark.parametrize("multi_class", ["weston-watkins", "crammer-singer"])
+@pytest.mark.parametrize("multi_class", ["weston_watkins", "crammer_singer"])
 def test_joint_problems(multi_class):
     X, y = wine()
     model = SVC(multi_class=multi_class, tol=1e-5).fit(X, y)

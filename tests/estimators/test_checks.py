@@ -1,39 +1,34 @@
-"""scikit-learn's own checks of estimators."""
+"""scikit-learn's own checks of estimators, for every machine of the registry."""
+
+import warnings
 
 import pytest
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-
-EQUIVALENCES = ("check_sample_weight_equivalence_on_dense_data",
-                "check_sample_weight_equivalence_on_sparse_data")  # fmt: skip
+from mercer import SVC, SVR, NuSVC, NuSVR
+from mercer.estimators import registry
+from mercer.estimators.registry import EQUIVALENCES, ROWS
 
 
 def expected_failures(estimator):
-    reason = "gamma='scale' looks at the rows without their weights, as in scikit-learn"
-    failures = dict.fromkeys(EQUIVALENCES, reason)
-    if isinstance(estimator, OneClassSVM):
-        # With a fixed gamma the decisions agree (see test_svr.py); predict must be their sign.
-        reason += "; and points on the boundary have decisions of 0, whose sign is that of rounding"
-        failures = dict.fromkeys(EQUIVALENCES, reason)
-    if isinstance(estimator, NuSVC):
-        # scikit-learn itself ignores the class weights of NuSVC.
-        reason = (
-            "a class whose weight is next to nothing makes nu = 0.5 infeasible, and fit says so"
-        )
-        failures["check_class_weight_classifiers"] = reason
-    return failures
+    return registry.row_of(type(estimator)).excused
 
 
+# The checks hand over rows of numbers; a machine of series takes none.
 @parametrize_with_checks(
-    [SVC(), NuSVC(), SVR(), NuSVR(), OneClassSVM()], expected_failed_checks=expected_failures
+    [machine for row in ROWS if row.takes != "series" for machine in row.machines()],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+    with warnings.catch_warnings():
+        for category in registry.row_of(type(estimator)).warns:
+            warnings.simplefilter("ignore", category)
+        check(estimator)
 
 
+# OneClassSVM: with a fixed gamma the decisions agree (see test_svr.py); predict must be their sign.
 @pytest.mark.parametrize("check", EQUIVALENCES)
 @pytest.mark.parametrize(
     "machine", [SVC(), NuSVC(nu=0.1), SVR(), NuSVR()], ids=lambda machine: type(machine).__name__

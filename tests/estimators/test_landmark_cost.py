@@ -16,7 +16,7 @@ from mercer import (
     certify,
     load_data,
 )
-from mercer.solvers import landmark_basis
+from mercer.landmarks import basis as landmark_basis
 from tests.estimators.cases import heart, wine
 
 KERNEL = RBF(0.05)

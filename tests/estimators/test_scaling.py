@@ -7,17 +7,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import InvalidInput, NumericScaler
 
 DATA = {"a": [1.0, 2.0, 6.0], "b": ["x", "y", "z"], "n": [5, 5, 5], "t": [True, False, True]}
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([NumericScaler()])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def test_arrays_like_standard_scaler():

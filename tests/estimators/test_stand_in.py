@@ -61,8 +61,6 @@ SUITES = (
             "test_svr_errors": "a kernel function that returns a matrix of the wrong shape is "
             "refused by fit already, not by predict",
             "test_tweak_params": "the private _dual_coef_ has the sign of the public dual_coef_",
-            "test_libsvm_convergence_warnings": "the toy problem is solved in fewer steps than the "
-            "two after which LIBSVM gives up",
             "test_linear_svm_convergence_warnings": "the toy problem is solved in fewer rounds "
             "than the two after which LIBLINEAR gives up",
             "test_probability_raises_futurewarning": NOT_DEPRECATED,
@@ -73,9 +71,6 @@ SUITES = (
         "svm.tests.test_sparse",
         MACHINES,
         least=100,
-        known={
-            "test_timeout": "the toy problem is solved in the one step after which LIBSVM gives up",
-        },
     ),
     Suite(
         "linear_model.tests.test_coordinate_descent",

@@ -11,10 +11,10 @@ from mercer._files.fields import (
     A,
     ListOf,
     Maybe,
-    Mismatch,
     Number,
     Numbers,
     OneOf,
+    WrongState,
     check_fields,
 )
 
@@ -51,22 +51,22 @@ def test_what_fits(kind, value):
 
 @pytest.mark.parametrize(("kind", "value"), BAD, ids=repr)
 def test_what_does_not(kind, value):
-    with pytest.raises(Mismatch, match=r"^field "):
+    with pytest.raises(WrongState, match=r"^field "):
         check_fields({"field": value}, {"field": kind})
 
 
 def test_sizes_hang_together():
     fields = {"points": A(list, size="n"), "rows": Numbers("r", types="i", below="n")}
     assert check_fields({"points": [1, 2], "rows": np.array([0, 1, 1])}, fields) == {"n": 2, "r": 3}
-    with pytest.raises(Mismatch, match="rows holds a number that is not below 2"):
+    with pytest.raises(WrongState, match="rows holds a number that is not below 2"):
         check_fields({"points": [1, 2], "rows": np.array([0, 2])}, fields)
     both = {"a": Numbers("n"), "b": OneOf(Numbers("n", "k"), Numbers("n"))}
     assert check_fields({"a": np.zeros(2), "b": np.zeros(2)}, both) == {"n": 2}
-    with pytest.raises(Mismatch, match="b has the size 3 where others have 2"):
+    with pytest.raises(WrongState, match="b has the size 3 where others have 2"):
         check_fields({"a": np.zeros(2), "b": np.zeros(3)}, both)
 
 
 def test_missing_fields():
     assert check_fields({}, {"a": Maybe(TEXT)}) == {}
-    with pytest.raises(Mismatch, match="a is missing"):
+    with pytest.raises(WrongState, match="a is missing"):
         check_fields({}, {"a": TEXT})

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import GaussianMixture, HiddenMarkovModel, InvalidInput, InvalidParameter, InvalidType
-from mercer.testing.naive_fisher import naive_log_likelihood, naive_scores
 from tests.kernels.cases import close
+from tests.oracles.naive_fisher import naive_log_likelihood, naive_scores
 
 WORDS = ["abba", "a", "", "bbab", "abcab", "cc"]
 KINDS = ("full", "tied", "diag", "spherical")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import GaussianMixture, HiddenMarkovModel, InvalidParameter, Subtree
-from mercer._files.fields import Mismatch
+from mercer._files.fields import WrongState
 from mercer.io.model_classes import ROWS
 from tests.generative.test_hidden_markov import discrete, gaussian
 
@@ -52,7 +52,7 @@ def test_states_come_back(model):
 )
 def test_what_makes_no_sense_is_refused(model, change):
     row = ROWS[type(model).__name__]
-    with pytest.raises((Mismatch, InvalidParameter, ValueError)):
+    with pytest.raises((WrongState, InvalidParameter, ValueError)):
         row.restore(row.take(model) | change)
 
 

@@ -24,7 +24,7 @@ def test_it_is_the_graph_of_scikit_learn(gram):
 def test_neighbours_are_found_in_full_precision_while_the_matrix_is_held_in_half_of_it():
     gram = Gram(RBF(1e-9), X)  # All values are 1 in float32.
     search = NeighbourSearch(gram.diag(), 3, "heat")
-    held = HeldGram(gram, np.float32, search.look)
+    held = HeldGram(gram, np.float32, search.add_block)
     np.testing.assert_allclose(held.dense(), RBF(1e-9)(X), atol=1e-7)
     found, alone = search.graph().weights, neighbour_graph(gram, 3).weights
     np.testing.assert_array_equal(found.toarray(), alone.toarray())

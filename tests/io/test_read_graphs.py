@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import Graph, InvalidInput, WeisfeilerLehman, read_graphs, read_table
-from mercer.testing.naive import naive_gram
+from tests.oracles.naive import naive_gram
 
 FILES = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n",

@@ -14,9 +14,7 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes, load_svmlight_fi
 
 from mercer import InvalidInput, InvalidParameter, auto_kernel, load_data, read_table
 from mercer.data import TABLES, table_path
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
-real_data = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here")
+from tests.real_data import real_data
 
 FRAME = pd.DataFrame(
     {
@@ -331,7 +329,6 @@ def test_a_file_comes_before_a_data_set(tmp_path, monkeypatch):
 # ---- real files ----------------------------------------------------------------------------------
 
 
-@real_data
 @pytest.mark.parametrize(
     ("file", "target", "rows", "columns", "task"),
     [
@@ -348,16 +345,15 @@ def test_a_file_comes_before_a_data_set(tmp_path, monkeypatch):
     ],
 )
 def test_real_files(file, target, rows, columns, task):
-    table = read_table(DATA / file, target)
+    table = read_table(real_data(file), target)
     assert (len(table), len(table.columns), table.task) == (rows, columns, task)
     prepared = table.prepare()
     assert len(prepared.X) == len(prepared.y) == rows
     assert not any(prepared.X[name].null_count for name in prepared.X.column_names)
 
 
-@real_data
 def test_real_sparse_file():
-    path = DATA / "tabular_classification/svmguide1/svmguide1"
+    path = real_data("tabular_classification/svmguide1/svmguide1")
     X, y = load_svmlight_file(str(path))
     table = read_table(path)
     assert (abs(table.frame - X)).max() == 0

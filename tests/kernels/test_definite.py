@@ -31,7 +31,8 @@ from mercer import (
 )
 from mercer.kernels import definite
 from mercer.testing.check import definiteness_is_honest
-from mercer.testing.strategies import (
+from tests.kernels.cases import EXAMPLES, IDS, data
+from tests.oracles.strategies import (
     bounded_kernels,
     cases,
     composites,
@@ -39,7 +40,6 @@ from mercer.testing.strategies import (
     table_cases,
     tables,
 )
-from tests.kernels.cases import EXAMPLES, IDS, data
 
 INDEFINITE, UNKNOWN, CONDITIONAL, POSITIVE = Definite
 # A kernel of each kind.

@@ -28,14 +28,14 @@ from mercer import (
     parse_kernel,
 )
 from mercer.kernels.registry import ROWS
-from mercer.testing.strategies import (
+from tests.kernels.cases import COMPOSITES, KERNELS, RADIAL
+from tests.oracles.strategies import (
     combined,
     composites,
     registry_examples,
     string_kernels,
     table_kernels,
 )
-from tests.kernels.cases import COMPOSITES, KERNELS, RADIAL
 
 READ = {
     "rbf": RBF(),

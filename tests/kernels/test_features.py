@@ -24,8 +24,8 @@ from mercer import (
     RationalQuadratic,
 )
 from mercer.exceptions import InvalidInput, InvalidParameter, NoFeatureMap, NotEnoughMemory
-from mercer.testing.strategies import frames, tables
 from tests.kernels.cases import COMPOSITES, EXAMPLES, close, data
+from tests.oracles.strategies import frames, tables
 
 EXACT = [(domain, kernel) for domain, kernel in EXAMPLES if kernel.has_features]
 COMPOSITE = [

@@ -24,8 +24,8 @@ from mercer import (
 )
 from mercer.exceptions import InvalidParameter, NoGradient
 from mercer.kernels.evaluation import Pairs
-from mercer.testing.strategies import cases
 from tests.kernels.cases import COMPOSITES, EXAMPLES, IDS, RADIAL, close, data
+from tests.oracles.strategies import cases
 
 STEP = 1e-5
 

@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 from mercer import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.evaluation import Pairs
-from mercer.testing.strategies import tables
 from tests.kernels.cases import close
+from tests.oracles.strategies import tables
 
 HEURISTIC = [
     RBF(),

@@ -20,8 +20,8 @@ from mercer import (
 )
 from mercer.kernels.algebra import Exp, Power, PowerSeries, Product, Scaled, Sum
 from mercer.kernels.wrappers import Normalized, On
-from mercer.testing.strategies import bounded_kernels, cases, tables, vector_kernels
 from tests.kernels.cases import close
+from tests.oracles.strategies import bounded_kernels, cases, tables, vector_kernels
 
 TWO = st.integers(1, 3).flatmap(
     lambda d: st.tuples(vector_kernels(d), vector_kernels(d), tables(columns=d), tables(columns=d))

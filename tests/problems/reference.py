@@ -29,7 +29,7 @@ class Case:
     def certify(self, beta, biases=None):
         f = self.K @ self.problem.coefficients(beta, len(self.K))
         own = self.problem.biases(beta, f) if biases is None else np.asarray(biases)
-        return self.problem.certify(beta, f, own)
+        return self.problem.judge(beta, f, own)
 
     def move(self, beta, random, share=1.0, pairs=10):
         """Return another feasible β: random pairs of a group exchange some of what they may."""

@@ -8,9 +8,11 @@ from hypothesis import given, settings, strategies as st
 from scipy import optimize as scipy_optimize
 
 from mercer import SVC, InvalidInput, Lasso
+from mercer.gram.feature_gram import FeatureGram
 from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
 from mercer.problems.linear_program import TiltedProblem
-from mercer.solvers.linear_programs import solve_tilted
+from mercer.solvers.base import Budget
+from mercer.solvers.linear_programs import TiltedVertices
 from tests.estimators.cases import heart, regression
 
 
@@ -83,7 +85,8 @@ def test_a_linear_program_from_the_vertices_of_l1_regression():
     X, y = regression(50)
     A = np.column_stack([X, np.ones(len(y))])
     n, d = A.shape
-    vertex = solve_tilted(TiltedProblem(A, y))
+    found = TiltedVertices().solve(TiltedProblem(y), FeatureGram.of_rows(A), Budget())
+    vertex = found.value
     eye = np.eye(n)
     problem = ConstrainedProblem(
         Affine(np.r_[np.zeros(d), np.ones(n)]),
@@ -93,7 +96,7 @@ def test_a_linear_program_from_the_vertices_of_l1_regression():
     # ν = λ₂ − λ₁ and λ₁ + λ₂ = 1
     proof = problem.kkt(x, np.r_[1 - vertex.nu, 1 + vertex.nu] / 2)
     judged(proof, gap=1e-9, residual=1e-8)
-    assert proof.primal == pytest.approx(vertex.certificate.primal, rel=1e-9)
+    assert proof.primal == pytest.approx(found.certificate.primal, rel=1e-9)
     judged(solve(problem).certificate, gap=1e-9, residual=1e-8)
 
 

@@ -54,7 +54,7 @@ def test_certificate_is_the_definition(machine, seed):
             wrong = max(wrong, slack - min(used))
             room = C - alpha[i, y]
             products = max(products, room * slack, *(a[c] * (slack - g[c]) for c in g))
-    certificate = problem.certify(alpha, f, iterations=3)
+    certificate = problem.judge(alpha, f, iterations=3)
     assert_allclose(certificate.primal, primal)
     assert_allclose(certificate.dual, dual)
     assert_allclose(certificate.stationarity, wrong, atol=1e-12)
@@ -67,7 +67,7 @@ def test_certificate_is_the_definition(machine, seed):
 def test_every_dual_value_is_below_every_primal_value(machine, seed):
     problem, K, rng = random_problem(machine, seed)
     one, other = random_alpha(problem, rng), random_alpha(problem, rng)
-    lower, upper = problem.certify(one, K @ one), problem.certify(other, K @ other)
+    lower, upper = problem.judge(one, K @ one), problem.judge(other, K @ other)
     assert lower.dual <= upper.primal + 1e-9
     assert lower.gap >= -1e-9
 
@@ -76,7 +76,7 @@ def test_every_dual_value_is_below_every_primal_value(machine, seed):
 def test_feasible_coefficients_stay(machine, seed):
     problem, K, rng = random_problem(machine, seed)
     alpha = random_alpha(problem, rng)
-    assert problem.certify(alpha, K @ alpha).dual_feasibility < 1e-12
+    assert problem.judge(alpha, K @ alpha).dual_feasibility < 1e-12
     assert_allclose(problem.feasible(alpha), alpha, atol=1e-12)
     assert_allclose(alpha.sum(axis=1), 0, atol=1e-12)
 
@@ -85,7 +85,7 @@ def test_feasible_coefficients_stay(machine, seed):
 def test_nothing_learnt(machine):
     problem = machine(np.array([0, 1, 2]), np.array([1.0, 2.0, 3.0]), 3)
     nothing = np.zeros((3, 3))
-    certificate = problem.certify(nothing, nothing)
+    certificate = problem.judge(nothing, nothing)
     assert certificate.primal == 6 * (2 if machine is WestonWatkins else 1)
     assert certificate.dual == 0
     assert certificate.stationarity == 1
@@ -102,7 +102,7 @@ def test_broken_constraints_are_seen(machine):
         ([[0.5, -0.2], [0, 0]], 0.3),
     ]:
         alpha = np.array(alpha)
-        assert_allclose(problem.certify(alpha, K @ alpha).dual_feasibility, off)
+        assert_allclose(problem.judge(alpha, K @ alpha).dual_feasibility, off)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -9,10 +9,11 @@ from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Certificate
+from mercer.gram.given import GivenGram
+from mercer.landmarks.landmark_gram import landmark_cost
 from mercer.problems import qp
-from mercer.problems.certificate import landmark_cost
-from mercer.solvers.rows import DenseRows
-from mercer.solvers.smo import Settings, solve
+from mercer.solvers.base import Budget
+from mercer.solvers.smo import SMO
 from tests.problems.reference import KINDS, Case, optimum, random_case
 
 kinds = st.sampled_from(KINDS)
@@ -20,7 +21,7 @@ seeds = st.integers(0, 10**6)
 
 
 def solved(case, tol=1e-3, max_iter=200_000):
-    return solve(case.problem, DenseRows(case.K), Settings(tol=tol, max_iter=max_iter))
+    return SMO().solve(case.problem, GivenGram(case.K), Budget(tol=tol, max_iter=max_iter))
 
 
 def check_bracket(kind, seed):
@@ -28,10 +29,10 @@ def check_bracket(kind, seed):
     case = random_case(kind, seed)
     low, high = optimum(case)
     solution = solved(case, tol=10.0 ** -(seed % 5))
-    certificate = case.certify(solution.beta)
+    certificate = case.certify(solution.value)
     assert certificate.dual <= high
     assert certificate.primal >= low
-    scale = np.abs(case.problem.start).sum() + np.abs(solution.beta).sum()
+    scale = np.abs(case.problem.start).sum() + np.abs(solution.value).sum()
     assert certificate.dual_feasibility <= 1e-12 * max(1, scale)
     if solution.status == "optimal":
         assert certificate.stationarity <= 10.0 ** -(seed % 5)
@@ -88,8 +89,8 @@ def test_the_gap_is_the_sum_of_room_times_residual(kind, seed):
 def test_a_corrupted_answer_shows_a_larger_gap(kind, seed, share):
     case = random_case(kind, seed)
     answer = solved(case, tol=1e-9)
-    best = case.certify(answer.beta)
-    worse = case.move(answer.beta, np.random.default_rng(seed), share)
+    best = case.certify(answer.value)
+    worse = case.move(answer.value, np.random.default_rng(seed), share)
     certificate = case.certify(worse)
     lost = best.dual - certificate.dual
     scale = max(abs(best.primal), abs(best.dual), abs(certificate.primal), 1e-9)

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 from sklearn import metrics
 
 from mercer.report import scores
-from mercer.report.calibration import calibration
+from mercer.report.reliability import calibration
 
 
 @given(st.integers(1, 400), st.data())

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from mercer._fast import active_set
+from mercer.gram.given import GivenGram
 from mercer.problems import qp
-from mercer.solvers.paths import Workshop, solve_path
-from mercer.solvers.rows import DenseRows
-from mercer.solvers.smo import Settings, solve
+from mercer.solvers.base import Budget
+from mercer.solvers.box_qp import BoxQPSolver
+from mercer.solvers.smo import SMO
 
 TOL = 1e-6
 
@@ -25,16 +26,16 @@ def step(function, K, problem, beta):
     """Take active-set steps from β; return what they say, and the new β and f."""
     m = len(problem)
     beta, f = beta.copy(), K[np.ix_(problem.row, problem.row)] @ beta
-    told = function(
+    outcome = function(
         K, problem.row.astype(np.intp), np.empty((m, m), np.float32), np.zeros(m, np.bool_),
         problem.p, problem.lo, problem.hi, problem.group, problem.groups, beta, f, TOL,
     )  # fmt: skip
-    return told, beta, f
+    return outcome, beta, f
 
 
 def rough(K, problem):
     """Return multipliers that are near the right sets, but far from optimal."""
-    return solve(problem, DenseRows(K), Settings(tol=1e-3)).beta
+    return SMO().solve(problem, GivenGram(K), Budget(tol=1e-3)).value
 
 
 @pytest.mark.parametrize("rhs", [2, 3])
@@ -82,7 +83,7 @@ def test_exchange_finds_the_optimum(data, name):
     sums = np.bincount(problem.group, beta, problem.groups)
     np.testing.assert_allclose(sums, problem.sums, atol=1e-10 * problem.hi.max())
     np.testing.assert_allclose(f, K[np.ix_(problem.row, problem.row)] @ beta, atol=TOL / 10)
-    assert problem.certify(beta, f, problem.biases(beta, f)).stationarity <= TOL
+    assert problem.judge(beta, f).stationarity <= TOL
 
 
 def test_exchange_that_fails_changes_nothing(data):
@@ -120,8 +121,8 @@ def test_matrix_of_low_rank_and_equal_rows(data, C):
     twice = np.concatenate([X[:90], X[:90]])
     K = twice @ twice.T
     problem = qp.classifier(np.concatenate([signs[:90], signs[:90]]), np.full(180, C))
-    answer = solve_path(K, np.arange(180), [problem], 1e-4, Workshop())[0]
+    answer = BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-4))
     assert answer.status == "optimal"
-    exact = K @ answer.beta
-    judged = problem.certify(answer.beta, exact, problem.biases(answer.beta, exact))
+    exact = K @ answer.value
+    judged = problem.judge(answer.value, exact)
     assert judged.stationarity <= 1.3e-4

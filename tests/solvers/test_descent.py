@@ -2,7 +2,6 @@
 
 import math
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -20,8 +19,6 @@ from mercer.optimize import (
     steepest_descent,
 )
 from tests.estimators.cases import heart
-
-mpl.use("Agg")
 
 
 def bowl(seed, n=3):
@@ -236,15 +233,6 @@ def test_bad_input():
         gradient_descent(lambda x: x, [1.0, 2.0])
     with pytest.raises(InvalidInput, match="gradient is not finite"):
         gradient_descent(soft, [0.0, 0.0], lambda x: x * np.nan)
-
-
-def test_pictures():
-    found = gradient_descent(soft, [-1.0, 1.0], soft_gradient)
-    axes = found.plot()
-    assert axes.lines[0].get_xydata() == pytest.approx(found.trace.points)
-    assert axes.collections  # contours
-    values = gradient_descent(bowl(1)[0], np.ones(3)).trace.plot()
-    assert values.get_yscale() == "log"
 
 
 def test_differences_are_as_good_as_their_steps():

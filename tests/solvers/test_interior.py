@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
-from mercer import RBF, Linear, Precomputed
+from mercer import RBF, Gram, Linear, Precomputed
+from mercer.gram.feature_gram import gram_for_steps
+from mercer.gram.given import GivenGram
 from mercer.problems import qp
-from mercer.solvers import finish
-from mercer.solvers.family import solve_all
-from mercer.solvers.interior import DenseSystem, FeatureSystem, climb
-from mercer.solvers.rows import DenseRows
-from mercer.solvers.smo import Settings
+from mercer.solvers.base import Budget
+from mercer.solvers.box_qp import BoxQPSolver
+from mercer.solvers.interior import (
+    DenseSystem,
+    FeatureSystem,
+    InteriorPoint,
+    climb,
+    judged,
+    linear_system,
+)
 from tests.problems.reference import KINDS, optimum, random_case
 
 
@@ -36,7 +43,7 @@ def always():
 def test_the_optimum_is_that_of_another_solver(kind, seed):
     case = random_case(kind, seed, most=25)
     problem = case.problem
-    beta = climb(problem, DenseSystem(lambda: case.K), 1e-6, never)
+    beta = climb(problem, linear_system(GivenGram(case.K)), 1e-6, never)
     assert (problem.lo <= beta).all()
     assert (beta <= problem.hi).all()
     size = np.abs(beta).sum() + np.abs(problem.start).sum()
@@ -53,7 +60,7 @@ def test_any_C_on_features(C):
     system = FeatureSystem(X)
     beta = climb(problem, system, 1e-3, never)
     f = X @ (X.T @ beta)
-    certificate = problem.certify(beta, f, problem.biases(beta, f))
+    certificate = problem.judge(beta, f)
     assert certificate.gap + 1e-12 * certificate.primal >= 0
     assert certificate.relative_gap < 1e-6
     assert 0 < np.count_nonzero((beta > problem.lo) & (beta < problem.hi)) <= 20
@@ -67,7 +74,7 @@ def test_a_matrix_and_its_features_agree(C):
     def value(beta):
         return problem.p @ beta - beta @ X @ (X.T @ beta) / 2
 
-    one = climb(problem, DenseSystem(lambda: X @ X.T), 1e-3, never)
+    one = climb(problem, linear_system(GivenGram(X @ X.T)), 1e-3, never)
     two = climb(problem, FeatureSystem(X), 1e-3, never)
     assert_allclose(value(one), value(two), rtol=1e-3 if C == 1e10 else 1e-8)
 
@@ -78,44 +85,44 @@ def test_solving_with_a_diagonal():
     d, c = random.exponential(size=60) * 10.0 ** random.integers(-6, 6, size=60), X[:, 0]
     K = X @ X.T
     expected = K @ np.linalg.solve(np.eye(60) + d[:, None] * K, c)
-    assert_allclose(DenseSystem(lambda: K).factor(d)(c), expected, rtol=1e-6, atol=1e-9)
+    assert_allclose(DenseSystem(K).factor(d)(c), expected, rtol=1e-6, atol=1e-9)
     assert_allclose(FeatureSystem(X).factor(d)(c), expected, rtol=1e-6, atol=1e-9)
 
 
 def test_low_rank_is_seen():
     X, _ = data(60, 5)
-    system = DenseSystem(lambda: X @ X.T).ready()
+    system = linear_system(GivenGram(X @ X.T))
     assert isinstance(system, FeatureSystem)
     assert system.phi.shape == (60, 5)
     assert_allclose(system.phi @ system.phi.T, X @ X.T, atol=1e-12)
-    full = DenseSystem(lambda: RBF(2.0)(X))
-    assert full.ready() is full
+    assert isinstance(linear_system(GivenGram(RBF(2.0)(X))), DenseSystem)
 
 
 def test_pairwise_steps_that_get_nowhere_are_left():
     X, signs = data(400, 3)
     problem = qp.classifier(signs, np.full(400, 1e6))
     kernel = Linear()
-    [solution] = solve_all(
-        kernel, kernel.encode(X), [(np.arange(400), problem)], Settings(tol=1e-3)
-    )
+    gram = gram_for_steps(kernel, kernel.encode(X), 1 << 27, whole=True)
+    [solution] = BoxQPSolver().solve_all([(np.arange(400), problem)], gram, Budget(tol=1e-3))
     assert solution.status == "optimal"
-    assert solution.violation <= 1e-3
-    certificate = problem.certify(
-        solution.beta, X @ (X.T @ solution.beta), problem.biases(solution.beta, solution.f)
-    )
+    assert solution.statistics.details["violation"] <= 1e-3
+    biases = problem.biases(solution.value, solution.product)
+    certificate = problem.judge(solution.value, X @ (X.T @ solution.value), biases)
     assert certificate.relative_gap < 1e-6
 
 
 def test_the_best_answer_is_kept(monkeypatch):
     X, signs = data(300)
     problem = qp.classifier(signs, np.full(300, 1e5))
-    gram = DenseRows(X @ X.T)
-    monkeypatch.setattr(finish, "TURN", 2)
-    monkeypatch.setattr(finish, "climb", lambda problem, *rest: problem.start)
-    solution = finish.solve(problem, gram, Settings(tol=1e-6))
+    gram = GivenGram(X @ X.T)
+    monkeypatch.setattr(
+        InteriorPoint,
+        "run",
+        lambda self, problem, gram, budget, start: judged(problem, gram, problem.start, 1e-6),
+    )
+    solution = BoxQPSolver(turn=2).by_steps(problem, gram, Budget(tol=1e-6), None)
     assert solution.status == "stalled"  # nobody set a limit of steps
-    value = problem.p @ solution.beta - solution.beta @ solution.f / 2
+    value = problem.p @ solution.value - solution.value @ solution.product / 2
     assert value > 0  # that of the start
     assert solution.iterations == 2 * 2 * 300
 
@@ -127,26 +134,23 @@ def test_an_interrupt_inside(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(finish, "TURN", 2)
-    monkeypatch.setattr(finish, "climb", interrupt)
-    solution = finish.solve(problem, DenseRows(X @ X.T), Settings(tol=1e-6))
+    monkeypatch.setattr(InteriorPoint, "run", interrupt)
+    solution = BoxQPSolver(turn=2).by_steps(problem, GivenGram(X @ X.T), Budget(tol=1e-6), None)
     assert solution.status in ("interrupted", "max_iter")
-    assert problem.p @ solution.beta > 0
+    assert problem.p @ solution.value > 0
 
 
 def test_time_limits_are_heard():
     X, signs = data(1500, 4)
     problem = qp.regressor(X[:, 0] + signs, np.full(1500, 1e8), 0.01)
     kernel = Precomputed(RBF(1.0)(X))
+    gram = Gram(kernel, np.arange(1500))
     began = time.perf_counter()
-    [solution] = solve_all(
-        kernel,
-        kernel.encode(np.arange(1500)),
-        [(np.arange(1500), problem)],
-        Settings(tol=1e-12, time_limit=0.3),
+    [solution] = BoxQPSolver().solve_all(
+        [(np.arange(1500), problem)], gram, Budget.within(0.3, tol=1e-12)
     )
     assert time.perf_counter() - began < 10
     assert solution.status in ("time_limit", "stalled", "max_iter")
-    assert np.isfinite(solution.beta).all()
-    beta = climb(problem, DenseSystem(lambda: RBF(1.0)(X)), 1e-3, always)
+    assert np.isfinite(solution.value).all()
+    beta = climb(problem, linear_system(GivenGram(RBF(1.0)(X))), 1e-3, always)
     assert np.isfinite(beta).all()

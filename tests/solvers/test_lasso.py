@@ -7,9 +7,10 @@ from hypothesis import given, strategies as st
 from scipy import sparse
 
 from mercer import ElasticNet, Lasso, _fast, enet_path
-from mercer.problems.lasso import Design, LassoProblem
-from mercer.solvers.gram_cache import GramCache
-from mercer.solvers.lasso import solve_path
+from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.elastic_net import Design, LassoProblem
+from mercer.solvers.base import Budget
+from mercer.solvers.lasso import WorkingSets
 
 
 def correlated(n, p, seed=0, nearness=0.9):
@@ -179,10 +180,13 @@ def test_paths_count_what_they_screen(shape):
     most = np.abs(X.T @ y).max()
     penalties = [(most * share, 0.0) for share in np.geomspace(1, 0.05, 15)]
     problem = LassoProblem(y, 0.0)
-    for solution in solve_path(problem, GramCache(Design(X)), penalties, 1e-8, 10_000):
-        support = np.count_nonzero(precise(X, solution.problem))
-        assert solution.certificate.status == "optimal"
-        assert p - support >= solution.screened > 0.5 * (p - support)
+    budget = Budget(tol=1e-8, max_iter=10_000)
+    path = WorkingSets().path(problem, FeatureGram.of_rows(X), penalties, budget)
+    for solution, (l1, l2) in zip(path, penalties, strict=True):
+        support = np.count_nonzero(precise(X, problem.with_penalty(l1, l2)))
+        assert solution.certificate.status == solution.status == "optimal"
+        screened = solution.statistics.details["screened"]
+        assert p - support >= screened > 0.5 * (p - support)
 
 
 def test_fits_count_what_they_screen():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.exceptions import InvalidParameter
-from mercer.solvers.ridge_path import FeatureSpectrum, Spectrum, ridge_path, usual_alphas
+from mercer.solvers.ridge_path import FeatureSpectrum, MatrixSpectrum, ridge_path, usual_alphas
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def test_features_give_the_path_of_the_whole_matrix(problem, intercept):
     scaled = np.sqrt(weights)[:, None] * Z
     alphas = np.geomspace(1e-5, 1e3, 9)
     few = ridge_path(FeatureSpectrum(scaled), Y, alphas, weights, intercept)
-    whole = ridge_path(Spectrum(scaled @ scaled.T), Y, alphas, weights, intercept)
+    whole = ridge_path(MatrixSpectrum(scaled @ scaled.T), Y, alphas, weights, intercept)
     for name in ("residuals", "errors", "freedoms", "intercepts"):
         np.testing.assert_allclose(getattr(few, name), getattr(whole, name), rtol=1e-6, atol=1e-8)
     # The coefficients are like 1/λ.
@@ -53,7 +53,7 @@ def test_the_usual_grid_stays_above_rounding(problem):
     grid = usual_alphas(spectrum)
     assert grid[0] > spectrum.rounding
     assert np.isfinite(ridge_path(spectrum, many, grid, many[:, 0]).errors).all()
-    whole = Spectrum(Z @ Z.T)
+    whole = MatrixSpectrum(Z @ Z.T)
     whole.rounding = 1e-11 * whole.values[-1]  # as large as that of a matrix of 50,000 rows
     assert np.isfinite(ridge_path(whole, Y, usual_alphas(whole), np.ones(40)).errors).all()
 

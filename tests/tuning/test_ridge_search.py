@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import RBF, BagOfWords, GridSearchCV, KernelRidge, tune
-from mercer.estimators.shared import SharedFits
+from mercer.tuning.shared_fits import SharedFits
 
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:160] * 20, y[:160] - 150

@@ -214,7 +214,7 @@ class Majority(ClassifierMixin, BaseEstimator):
     [
         (LogisticRegression(), {"C": [0.1, 1.0]}),
         (Majority(), {"shift": [0, 1]}),
-        (SVC(multi_class="crammer-singer"), {"C": [0.1, 1.0]}),
+        (SVC(multi_class="crammer_singer"), {"C": [0.1, 1.0]}),
         (SVC(kernel=rbf_kernel), {"C": [0.1, 1.0]}),
         (SVC(probability=True, random_state=0), {"C": [0.1, 1.0]}),
         (mercer.LinearSVC(random_state=0), {"C": [0.1, 1.0]}),

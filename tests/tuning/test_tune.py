@@ -28,7 +28,7 @@ from mercer import (
     Spectrum,
     tune,
 )
-from mercer.estimators.auto import WIDTHS, Axes
+from mercer.tuning.grids import WIDTHS, Axes
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +260,7 @@ def test_automatic_regression_and_joint_classes(iris):
     X, y = load_diabetes(return_X_y=True)
     machine = SVR(C="auto", kernel=mercer.Matern(gamma="auto"), epsilon=10.0).fit(X[:200], y[:200])
     assert machine.score(X[200:], y[200:]) > 0.3
-    joint = SVC(C="auto", multi_class="crammer-singer").fit(iris[0][::5], iris[1][::5])
+    joint = SVC(C="auto", multi_class="crammer_singer").fit(iris[0][::5], iris[1][::5])
     assert joint.C_ > 0
     weights = np.linspace(0.1, 1, len(iris[1]))
     assert SVC(C="auto").fit(*iris, sample_weight=weights).score(*iris) > 0.9

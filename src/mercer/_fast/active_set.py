@@ -7,19 +7,17 @@ inwards become free, and so on until nobody moves (a primal–dual active set, o
 method).
 """
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Flags, Groups, IntArray
 
 __all__ = ["advance", "exchange", "follow"]
 
 _MOST_FREE = 2400  # a step on more free multipliers costs more than it gains
-_MOST_STEPS = 40
+_MOST_STEPS = 40  # exchanges that have not ended by then seldom do
 _PATIENCE = 3  # steps without fewer exchanges than ever before
-_REPEATS = 6
+_REPEATS = 6  # bounds that may stop a move towards the optimum of the free ones
 _RIDGE = 1e-11  # times the diagonal: equal rows must not make the system singular
 _SHARE = 0.1  # of the tolerance that a larger ridge may cost
 
@@ -29,11 +27,11 @@ def exchange(
     K: Array,
     idx: IntArray,
     block: Array,
-    there: Any,
+    there: Flags,
     p: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     beta: Array,
     f: Array,
@@ -101,11 +99,11 @@ def advance(
     K: Array,
     idx: IntArray,
     block: Array,
-    there: Any,
+    there: Flags,
     p: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     beta: Array,
     f: Array,
@@ -149,7 +147,7 @@ def advance(
 
 
 @jit
-def _sums(x: Array, group: Any) -> Array:
+def _sums(x: Array, group: Groups) -> Array:
     sums = np.zeros(2)
     for t in range(x.size):
         sums[group[t]] += x[t]
@@ -167,7 +165,7 @@ def _solve(
     K: Array,
     idx: IntArray,
     p: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     x: Array,
     f: Array,
@@ -204,13 +202,21 @@ def _solve(
     det = S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0]
     if not (S[0, 0] > 0.0 and S[1, 1] > 0.0 and det > 0.0):  # a group without free multipliers
         return False, bias
-    bias[0] = (s[0] * S[1, 1] - s[1] * S[0, 1]) / det
-    bias[1] = (s[1] * S[0, 0] - s[0] * S[1, 0]) / det
+    # Where A is nearly singular the parts of a step are large and cancel; what rounding leaves of
+    # the sums is small, and the second time it is gone.
+    for _ in range(2):
+        first = (s[0] * S[1, 1] - s[1] * S[0, 1]) / det
+        second = (s[1] * S[0, 0] - s[0] * S[1, 0]) / det
+        bias[0] += first
+        bias[1] += second
+        for a in range(k):
+            step = right[0, a] - first * right[1, a]
+            if groups == 2:
+                step -= second * right[2, a]
+            x[at[a]] += step
+            right[0, a] = 0.0
+        s = _sums(x, group) - sums
     for a in range(k):
-        step = right[0, a]
-        for c in range(groups):
-            step -= bias[c] * right[1 + c, a]
-        x[at[a]] += step
         if not abs(x[at[a]]) < np.inf:
             return False, bias
     return True, bias
@@ -248,7 +254,7 @@ def follow(
     K: Array,
     idx: IntArray,
     block: Array,
-    there: Any,
+    there: Flags,
     before: Array,
     beta: Array,
     f: Array,

@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 from mercer._fast.jit import jit
 from mercer._typing import Array, IntArray
 
-LANES = 16
+LANES = 16  # series side by side: two vectors of eight numbers each
 TINY = 1e-100
 """Normalised alignments below it are not exact."""
 
@@ -34,9 +34,9 @@ TINY = 1e-100
 _P0, _P1 = 2524.7412887373503, 28.873152611950772
 _Q0, _Q1 = 7284.863473578437, 374.9798591051726
 _ROUND = 6755399441055743.0  # 1.5 · 2⁵² − 1: n added to it leaves n − 1 in the lowest bits
-_FARTHEST = 430.0
+_FARTHEST = 430.0  # exp(−430) is below _NOTHING: a farther step counts as none
 _NOTHING = 1e-150  # smaller values count as zero: denormal numbers are slow
-_ROWS = 16
+_ROWS = 16  # rows of the table between two rescalings of its numbers
 
 
 def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:

@@ -1,16 +1,14 @@
 """One pass over the variables of a box QP, for its certificate; no solver calls this."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Groups, IntArray
 
 
 @jit
 def ends(
-    p: Array, f: Array, row: IntArray, lo: Array, hi: Array, beta: Array, group: Any, groups: int
+    p: Array, f: Array, row: IntArray, lo: Array, hi: Array, beta: Array, group: Groups, groups: int
 ) -> Array:
     """Return for each group the greatest F that can go up, the least that can go down, a mean.
 
@@ -45,7 +43,7 @@ def judge(
     lo: Array,
     hi: Array,
     beta: Array,
-    group: Any,
+    group: Groups,
     biases: Array,
     sums: Array,
 ) -> tuple[float, float, float, float, float, float]:

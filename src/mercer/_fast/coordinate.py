@@ -11,9 +11,8 @@ stay there leaves ``order[:active]`` until the caller puts all back.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import soft
@@ -23,14 +22,24 @@ Pass = tuple[int, float]
 """How many variables are left, and the worst violation that the pass met."""
 
 _LEAST_CURVATURE = 1e-12
+"""What keeps the quotient of a coordinate's slope finite, as in LIBLINEAR."""
 _ROUNDING = 1e-13
+"""A multiplier as near to its bound as this, relative to it, is at it: rounding of float64."""
 _MOST_HALVINGS = 20
+"""Of a step of one weight: a millionth of it is left then. As in LIBLINEAR."""
 _SUFFICIENT_DECREASE = 0.01
+"""The share of the promised fall that a step has to bring (Armijo), as in LIBLINEAR."""
 
 
 @jit
 def _dot(
-    data: Array, indices: Any, starts: Any, columns: int, constant: float, i: int, w: Array
+    data: Array,
+    indices: IntArray,
+    starts: IntArray,
+    columns: int,
+    constant: float,
+    i: int,
+    w: Array,
 ) -> float:
     total = constant * w[-1] if constant != 0 else 0.0
     if starts.size == 0:
@@ -55,8 +64,8 @@ def _dot(
 @jit
 def _add(
     data: Array,
-    indices: Any,
-    starts: Any,
+    indices: IntArray,
+    starts: IntArray,
     columns: int,
     constant: float,
     i: int,
@@ -75,7 +84,7 @@ def _add(
 
 
 @jit
-def _shuffle(order: IntArray, active: int, state: Any) -> None:
+def _shuffle(order: IntArray, active: int, state: NDArray[np.uint64]) -> None:
     """Shuffle the first ``active`` places; ``state[0]`` is the generator's, a 64-bit xorshift."""
     s = state[0]
     for i in range(active - 1, 0, -1):
@@ -90,8 +99,8 @@ def _shuffle(order: IntArray, active: int, state: Any) -> None:
 @jit
 def descend(
     data: Array,
-    indices: Any,
-    starts: Any,
+    indices: IntArray,
+    starts: IntArray,
     columns: int,
     constant: float,
     norms: Array,
@@ -105,7 +114,7 @@ def descend(
     order: IntArray,
     active: int,
     threshold: float,
-    state: Any,
+    state: NDArray[np.uint64],
 ) -> Pass:
     """Minimise ½‖w‖² + ½ Σ Dβ² − pᵀβ + ε‖β‖₁, lo ≤ β ≤ hi, in each βᵢ once; w = Σ βᵢxᵢ.
 
@@ -141,7 +150,7 @@ def descend(
 
 @jit
 def _scores(
-    data: Array, indices: Any, starts: Any, constant: float, i: int, W: Array, out: Array
+    data: Array, indices: IntArray, starts: IntArray, constant: float, i: int, W: Array, out: Array
 ) -> None:
     """Fill ``out`` with w·x of every class; W is weights × classes."""
     columns, classes = W.shape
@@ -162,7 +171,13 @@ def _scores(
 
 @jit
 def _add_all(
-    data: Array, indices: Any, starts: Any, constant: float, i: int, steps: Array, W: Array
+    data: Array,
+    indices: IntArray,
+    starts: IntArray,
+    constant: float,
+    i: int,
+    steps: Array,
+    W: Array,
 ) -> None:
     columns, classes = W.shape
     if constant != 0:
@@ -184,8 +199,8 @@ def _add_all(
 @jit
 def descend_classes(
     data: Array,
-    indices: Any,
-    starts: Any,
+    indices: IntArray,
+    starts: IntArray,
     constant: float,
     norms: Array,
     labels: IntArray,
@@ -195,7 +210,7 @@ def descend_classes(
     order: IntArray,
     active: int,
     threshold: float,
-    state: Any,
+    state: NDArray[np.uint64],
 ) -> Pass:
     """Solve Crammer and Singer's dual in all multipliers of each row once; W is weights × classes.
 
@@ -270,15 +285,15 @@ def _sort(values: Array) -> None:
 @jit
 def descend_columns(
     data: Array,
-    indices: Any,
-    starts: Any,
+    indices: IntArray,
+    starts: IntArray,
     C: Array,
     w: Array,
     margins: Array,
     order: IntArray,
     active: int,
     threshold: float,
-    state: Any,
+    state: NDArray[np.uint64],
 ) -> Pass:
     """Minimise ‖w‖₁ + Σ C max(0, bᵢ)² in each weight once; margins b = 1 − y w·x are kept.
 

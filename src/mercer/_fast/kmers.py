@@ -15,7 +15,7 @@ from mercer._typing import Array, IntArray
 
 Keys = NDArray[np.uint64]
 
-BASE = 0xD1342543DE82EF95
+BASE = 0xD1342543DE82EF95  # odd, with well mixed bits, as multipliers of generators are
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _BASE, _ONE = np.uint64(BASE), np.uint64(1)

@@ -1,26 +1,26 @@
 """Coordinate descent for quadratic functions with a penalty that sets coordinates to zero."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.active_set import solve_definite
 from mercer._fast.jit import jit
+from mercer._typing import Array, IntArray
 
 LAST = 6
 """Rounds whose weights are extrapolated together."""
 _RIDGE = 1e-12
+"""What is added to the diagonal of the small system of an extrapolation, relative to its trace."""
 
 
 @jit
 def descend(
-    G: Any,
+    G: Array,
     l1: float,
     l2: float,
     positive: bool,
-    w: Any,
-    g: Any,
-    order: Any,
+    w: Array,
+    g: Array,
+    order: IntArray,
     epochs: int,
     smallest: float,
 ) -> int:
@@ -58,15 +58,15 @@ def descend(
 
 @jit
 def descend_to_gap(
-    G: Any,
-    q: Any,
+    G: Array,
+    q: Array,
     yy: float,
     l1: float,
     l2: float,
     positive: bool,
-    w: Any,
-    g: Any,
-    proof: Any,
+    w: Array,
+    g: Array,
+    proof: Array,
     goal: float,
     epochs: int,
 ) -> tuple[int, float]:
@@ -110,7 +110,7 @@ def descend_to_gap(
 
 @jit
 def bounds(
-    q: Any, yy: float, l1: float, l2: float, positive: bool, w: Any, g: Any
+    q: Array, yy: float, l1: float, l2: float, positive: bool, w: Array, g: Array
 ) -> tuple[float, float]:
     """Return the objective, and the dual value of the residual as ``LassoProblem`` has it."""
     largest, total, square, wq, wg = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -135,7 +135,7 @@ def bounds(
 
 
 @jit
-def extrapolate(W: Any, S: Any, l2: float, w: Any, g: Any) -> bool:
+def extrapolate(W: Array, S: Array, l2: float, w: Array, g: Array) -> bool:
     """Set w to the combination Σ cₖWₖ, Σ c = 1, that the rounds seem to lead to; tell if possible.
 
     It has the shortest combination Σ cₖ(rₖ − rₖ₋₁) of the steps of the residuals rₖ = y − XWₖ.

@@ -1,19 +1,20 @@
 """Sums over rows that the contrast log cosh needs beside tanh itself."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from mercer._fast.jit import jit
+from mercer._typing import Array
 
 _LANES = 16
+"""Sums side by side: two vectors of the widest registers, in float64."""
 _FACTORS = 512
 """So many numbers from 1 to 2 can be multiplied before their product overflows."""
 
 
 @jit
-def sums(Y: Any, P: Any, alpha: float) -> Any:
+def sums(Y: Array, P: Array, alpha: float) -> tuple[Array, Array]:
     """Return Σ p² and Σ log cosh(αy) of each row, where p = tanh(αy).
 
     log cosh z = |z| − log(1 + |tanh z|) takes no exponential, and one logarithm for many numbers.

@@ -11,21 +11,19 @@ Margins and multipliers of one point are scratch vectors of length k, whose plac
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Flags, IntArray
 
 EACH, TOTAL = 0, 1
 
-_LEAST_CURVATURE = 1e-12
-_MOST_TRIES = 100
-_EAGER = 0.3
-_PATIENCE = 20
-_CLIMB = 100
-_PATIENCE_AFTER_CLIMB = 2
+_LEAST_CURVATURE = 1e-12  # of a point's own value: zero and negative ones are clamped to it
+_MOST_TRIES = 100  # bounds loops that end after a few turns, whatever rounding does
+_EAGER = 0.3  # a pass takes the points whose violation is at least this share of the worst
+_PATIENCE = 20  # passes over the points before conjugate gradients are tried
+_CLIMB = 100  # most conjugate directions in one go
+_PATIENCE_AFTER_CLIMB = 2  # passes until the next go
 
 
 @jit
@@ -287,7 +285,7 @@ def climb_face(
 
 
 @jit
-def _free(alpha: Array, y: int, C: float, limit: int, face: Any) -> int:
+def _free(alpha: Array, y: int, C: float, limit: int, face: Flags) -> int:
     """Mark the classes whose coefficients may move up and down, with a sum of zero; count them."""
     size = 0
     for c in range(alpha.size):
@@ -349,6 +347,6 @@ def _move(
 
 
 @jit
-def _add_row(out: Array, row: Array, step: Any) -> None:
+def _add_row(out: Array, row: Array, step: float) -> None:
     for t in range(row.size):
         out[t] += step * row[t]

@@ -9,7 +9,7 @@ from mercer._typing import Array
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-_CHUNK = 32
+_CHUNK = 32  # columns looked at together, in a few vector instructions
 
 
 @jit

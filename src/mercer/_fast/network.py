@@ -1,16 +1,22 @@
 """Layers of neurons: what is done to each number between two products of matrices."""
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from mercer._fast.jit import jit
+from mercer._typing import Array
+
+Real: TypeAlias = np.floating[Any]
+"""A number in the precision of the weights."""
 
 IDENTITY, LOGISTIC, TANH, RELU = 0, 1, 2, 3
 SQUARES, TWO_CLASSES, CLASSES, COUNTS = 0, 1, 2, 3
 
 
 @jit
-def add_bias(Z: Any, b: Any, rectify: bool) -> None:
+def add_bias(Z: Array, b: Array, rectify: bool) -> None:
     """Add the bias to each row, and set what is negative to zero if asked for, in place."""
     rows, columns = Z.shape
     for i in range(rows):
@@ -20,8 +26,8 @@ def add_bias(Z: Any, b: Any, rectify: bool) -> None:
 
 
 @jit
-def back(D: Any, A: Any, kind: int, sums: Any) -> None:
-    """Multiply slopes D by the derivative of the activation, told by its values A, in place.
+def back(D: Array, A: Array, kind: int, sums: Array) -> None:
+    """Multiply slopes D by the derivative of the activation, given by its values A, in place.
 
     ``sums`` becomes the sum of each column, the slope of the bias.
     """
@@ -43,7 +49,7 @@ def back(D: Any, A: Any, kind: int, sums: Any) -> None:
 
 
 @jit
-def judge(Z: Any, Y: Any, weights: Any, kind: int, sums: Any) -> float:
+def loss_gradient(Z: Array, Y: Array, weights: Array, kind: int, sums: Array) -> float:
     """Turn the last layer into slopes of the loss, in place; return the sum of losses.
 
     ``Z`` has the bias, not the activation. ``weights`` are those of the rows, or empty. ``sums``
@@ -95,8 +101,8 @@ def judge(Z: Any, Y: Any, weights: Any, kind: int, sums: Any) -> float:
 
 @jit
 def adam(
-    w: Any, g: Any, m: Any, v: Any, decayed: int, shrink: Any, scale: Any, rate: Any, beta_1: Any,
-    beta_2: Any, epsilon: Any, rest_1: Any, rest_2: Any,
+    w: Array, g: Array, m: Array, v: Array, decayed: int, shrink: Real, scale: Real, rate: Real,
+    beta_1: Real, beta_2: Real, epsilon: Real, rest_1: Real, rest_2: Real,
 ) -> None:  # fmt: skip
     """Take a step of Adam in place.
 
@@ -112,9 +118,10 @@ def adam(
 
 @jit
 def momentum(
-    w: Any, g: Any, u: Any, decayed: int, shrink: Any, scale: Any, rate: Any, keep: Any, ahead: bool
-) -> None:
-    """Take a step with momentum in place, looking ahead as Nesterov does if asked for."""
+    w: Array, g: Array, u: Array, decayed: int, shrink: Real, scale: Real, rate: Real, keep: Real,
+    ahead: bool,
+) -> None:  # fmt: skip
+    """Take a step with momentum in place, with the step ahead of Nesterov if asked for."""
     for k in range(len(w)):
         slope = (g[k] + shrink * w[k]) * scale if k < decayed else g[k] * scale
         u[k] = keep * u[k] - rate * slope

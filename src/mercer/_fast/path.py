@@ -4,38 +4,53 @@ The problem is that of ``smo``. Steps of pairs (float32) find out roughly which 
 bound; active-set steps (float64) then finish the job, with all free ones at once.
 """
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.active_set import advance, exchange, follow
 from mercer._fast.jit import jit
-from mercer._fast.smo import NEVER, TAU, _move, _packed, _top, _violation
-from mercer._typing import Array, IntArray
+from mercer._fast.smo import (
+    NEVER,
+    TAU,
+    ascents,
+    disagreement,
+    group_range,
+    index_mask,
+    move,
+    packed,
+    pair_step,
+    top_index,
+)
+from mercer._typing import Array, Flags, Groups, IntArray, Real, Whole
 
-__all__ = ["improve", "violation"]
+__all__ = ["improve", "product", "violation"]
 
 _LEAST_NORMAL = 1e-30
+"""Well above the least float32 of full precision, 1.2e-38."""
 _SHRINK = 0.6
+"""Share of active variables from which leaving the others out gains nothing."""
 
 
 @jit
 def violation(
-    p: Array, f: Array, beta: Array, lo: Array, hi: Array, group: Any, groups: int
+    p: Array, f: Array, beta: Array, lo: Array, hi: Array, group: Groups, groups: int
 ) -> float:
     """Return by how much two multipliers of a group that can still move disagree at most."""
-    worst = 0.0
+    worst, F = 0.0, p - f
     for g in range(groups):
-        top, bottom = -np.inf, np.inf
-        for t in range(p.size):
-            if group[t] == g:
-                F = p[t] - f[t]
-                if beta[t] < hi[t] and top < F:
-                    top = F
-                if beta[t] > lo[t] and bottom > F:
-                    bottom = F
+        top, bottom = group_range(F, beta, lo, hi, group, g)
         worst = max(worst, top - bottom)
     return worst
+
+
+@jit
+def product(K: Array, idx: IntArray, beta: Array, f: Array) -> None:
+    """Fill f = Kβ at the variables' rows, in float64."""
+    f[:] = 0.0
+    for a in range(idx.size):
+        if beta[a] != 0.0:
+            row = K[idx[a]]
+            for b in range(idx.size):
+                f[b] += beta[a] * row[idx[b]]
 
 
 @jit
@@ -43,12 +58,12 @@ def improve(
     K: Array,
     idx: IntArray,
     block: Array,
-    there: Any,
+    there: Flags,
     diag: Array,
     p: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     beta: Array,
     f: Array,
@@ -113,33 +128,22 @@ def improve(
 
 @jit
 def _active(
-    p: Array, lo: Array, hi: Array, group: Any, groups: int, beta: Array, f: Array
+    p: Array, lo: Array, hi: Array, group: Groups, groups: int, beta: Array, f: Array
 ) -> IntArray:
     """Return the variables that are free, or that pair steps may set free soon."""
-    m = p.size
-    mark = np.zeros(m, np.bool_)
+    F, mark = p - f, np.zeros(p.size, np.bool_)
     for g in range(groups):
-        top, bottom = -np.inf, np.inf
-        for t in range(m):
+        top, bottom = group_range(F, beta, lo, hi, group, g)
+        low, high = bottom - 0.5 * (top - bottom), top + 0.5 * (top - bottom)
+        for t in range(p.size):
             if group[t] == g:
-                F = p[t] - f[t]
-                if beta[t] < hi[t]:
-                    top = max(top, F)
-                if beta[t] > lo[t]:
-                    bottom = min(bottom, F)
-        margin = 0.5 * (top - bottom)
-        for t in range(m):
-            if group[t] == g:
-                F = p[t] - f[t]
                 up, down = beta[t] < hi[t], beta[t] > lo[t]
-                mark[t] = (
-                    (up and down) or (up and bottom - margin < F) or (down and top + margin > F)
-                )
+                mark[t] = (up and down) or (up and low < F[t]) or (down and high > F[t])
     return np.flatnonzero(mark)
 
 
 @jit
-def _fetch(K: Array, idx: IntArray, a: int, block: Array, there: Any) -> None:
+def _fetch(K: Array, idx: IntArray, a: int, block: Array, there: Flags) -> None:
     if not there[a]:
         row, out = K[idx[a]], block[a]
         for t in range(out.size):
@@ -150,14 +154,14 @@ def _fetch(K: Array, idx: IntArray, a: int, block: Array, there: Any) -> None:
 
 
 @jit
-def _partner(down: Array, row: Array, diag: Array, k: Any, top: Any, mask: Any) -> int:
+def _partner(down: Array, row: Array, diag: Array, k: Real, top: Real, mask: Whole) -> int:
     """Return the second-order choice: the greatest (top − F_t)²/curvature."""
     rest = np.int32(~mask)
     best = np.int32(0)
     for t in range(down.size):
         b = max(top - down[t], np.float32(0.0))
         gain = np.float32(b * b / max(k + diag[t] - row[t] - row[t], np.float32(TAU)))
-        best = max(best, _packed(gain.view(np.int32), rest, t))
+        best = max(best, packed(gain.view(np.int32), rest, t))
     return int(best & mask)
 
 
@@ -166,12 +170,12 @@ def _climb(
     K: Array,
     idx: IntArray,
     block: Array,
-    there: Any,
+    there: Flags,
     diag: Array,
     p: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     beta: Array,
     f: Array,
@@ -179,46 +183,24 @@ def _climb(
     most: int,
 ) -> tuple[int, bool]:
     """Take pair steps in float32 until no two multipliers disagree by more than ``tol``."""
-    m = idx.size
-    mask = np.int32(1)
-    while mask < m:
-        mask *= np.int32(2)
-    mask -= np.int32(1)
-    up = np.full((groups, m), -NEVER, np.float32)
-    down = np.full((groups, m), NEVER, np.float32)
-    for g in range(groups):
-        top, bottom = -np.inf, np.inf
-        for t in range(m):
-            if group[t] == g:
-                F = p[t] - f[t]
-                if beta[t] < hi[t]:
-                    top = max(top, F)
-                if beta[t] > lo[t]:
-                    bottom = min(bottom, F)
-        # float32 is fine-grained near 0, where the violation is.
-        shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
-        for t in range(m):
-            if group[t] == g:
-                if beta[t] < hi[t]:
-                    up[g, t] = np.float32(p[t] - f[t] - shift)
-                if beta[t] > lo[t]:
-                    down[g, t] = np.float32(p[t] - f[t] - shift)
+    mask = index_mask(idx.size)
+    up, down = ascents(p - f, beta, lo, hi, group, groups)
     limit = np.float32(tol)
     curved = False
     steps = 0
-    i = _top(up[0], mask)
+    i = top_index(up[0], mask)
     while steps < most:
         g = 0
         if groups == 2 or steps % 8 == 0:
             worst = -NEVER
             for c in range(groups):
-                apart = _violation(up[c], down[c])
+                apart = disagreement(up[c], down[c])
                 if apart > worst:
                     worst, g = apart, c
             if worst <= limit:
                 break
             if groups == 2:
-                i = _top(up[g], mask)
+                i = top_index(up[g], mask)
         top = up[g, i]
         _fetch(K, idx, i, block, there)
         j = _partner(down[g], block[i], diag, diag[i], top, mask)
@@ -230,18 +212,11 @@ def _climb(
         curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(block[i, j])
         if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
             curved = True
-        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
-        step = min(slope / max(curvature, TAU), room_i, room_j)
-        if not step > 0.0:
+        step = pair_step(up[g], down[g], beta, lo, hi, i, j, slope / max(curvature, TAU))
+        if step == 0.0:
             break
-        beta[i] = hi[i] if step == room_i else beta[i] + step
-        beta[j] = lo[j] if step == room_j else beta[j] - step
-        up[g, i] = top if beta[i] < hi[i] else -NEVER
-        down[g, i] = top if beta[i] > lo[i] else NEVER
-        up[g, j] = bottom if beta[j] < hi[j] else -NEVER
-        down[g, j] = bottom if beta[j] > lo[j] else NEVER
         if groups == 2:
-            _move(up[1 - g], down[1 - g], block[i], block[j], np.float32(step), mask)
-        i = _move(up[g], down[g], block[i], block[j], np.float32(step), mask)
+            move(up[1 - g], down[1 - g], block[i], block[j], np.float32(step), mask)
+        i = move(up[g], down[g], block[i], block[j], np.float32(step), mask)
         steps += 1
     return steps, curved

@@ -1,16 +1,15 @@
 """Passes of online rules over rows: the perceptron's and the one of Widrow and Hoff."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._fast.jit import jit
+from mercer._typing import Array, IntArray
 
 PERCEPTRON, WIDROW_HOFF = 0, 1
 
 
 @jit
-def shuffle(order: Any, seed: int) -> None:
+def shuffle(order: IntArray, seed: int) -> None:
     """Shuffle row numbers in place, as scikit-learn does for the same seed (Fisher and Yates).
 
     Random numbers come from xorshift (G. Marsaglia, Journal of Statistical Software 8, 2003).
@@ -47,7 +46,7 @@ def truncate(value: float, pull: float, pulled: float) -> float:
 
 
 @jit
-def penalty(w: Any, l1: float, l2: float) -> float:
+def penalty(w: Array, l1: float, l2: float) -> float:
     """Return l1‖w‖₁ + ½ l2‖w‖²."""
     total = 0.0
     for value in w:
@@ -57,8 +56,8 @@ def penalty(w: Any, l1: float, l2: float) -> float:
 
 @jit
 def dense_pass(
-    rule: int, X: Any, order: Any, y: Any, rates: Any, eta: float, w: Any, b: Any,
-    intercept: bool, l1: float, l2: float, pulled: Any, pull: Any,
+    rule: int, X: Array, order: IntArray, y: Array, rates: Array, eta: float, w: Array, b: Array,
+    intercept: bool, l1: float, l2: float, pulled: Array, pull: Array,
 ) -> tuple[float, int]:  # fmt: skip
     """Show each row once; return the sum of losses with penalties, and the number of updates.
 
@@ -98,8 +97,9 @@ def dense_pass(
 
 @jit
 def sparse_pass(
-    rule: int, data: Any, indices: Any, starts: Any, order: Any, y: Any, rates: Any, eta: float,
-    w: Any, b: Any, intercept: bool, l1: float, l2: float, pulled: Any, pull: Any,
+    rule: int, data: Array, indices: IntArray, starts: IntArray, order: IntArray, y: Array,
+    rates: Array, eta: float, w: Array, b: Array, intercept: bool, l1: float, l2: float,
+    pulled: Array, pull: Array,
 ) -> tuple[float, int]:  # fmt: skip
     """Do the same as ``dense_pass`` for rows of a sparse matrix (CSR)."""
     total, updates = 0.0, 0
@@ -132,7 +132,7 @@ def sparse_pass(
 
 @jit
 def kernel_pass(
-    K: Any, order: Any, y: Any, rates: Any, offset: float, f: Any, counts: Any
+    K: Array, order: IntArray, y: Array, rates: Array, offset: float, f: Array, counts: Array
 ) -> tuple[int, float]:
     """Show each row of a Gram matrix once to the kernel perceptron.
 
@@ -152,7 +152,7 @@ def kernel_pass(
 
 
 @jit
-def next_mistake(order: Any, start: int, y: Any, rates: Any, f: Any) -> int:
+def next_mistake(order: IntArray, start: int, y: Array, rates: Array, f: Array) -> int:
     """Return the place in ``order`` of the next row that is wrong, its length if there is none."""
     for at in range(start, len(order)):
         i = order[at]

@@ -10,7 +10,9 @@ from mercer._fast.jit import jit
 from mercer._typing import Array
 
 _MOST_TRIES = 60
+"""Of a line search; halvings alone would use up the digits of float64 by then."""
 _SLOPE_LEFT = 0.05
+"""The share of the first slope at which a line search is exact enough for Newton's method."""
 
 
 @jit

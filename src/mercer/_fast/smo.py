@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Flags, Groups, IntArray, Offsets, Real, Whole
 
 NEVER = np.float32(1e30)  # stands for infinity in float32: adding a step to it changes nothing
 TAU = 1e-12  # least curvature of a pair: clamps zero and negative curvature
@@ -23,7 +23,7 @@ _LEAST = np.int32(-0x80000000)
 
 
 @jit
-def _ordered(value: Any) -> Any:
+def _ordered(value: Real) -> Any:
     """Return the bits of a float32 as an int32 in the same order.
 
     LLVM vectorises an integer maximum, but not one of floats. Numba widens int32 arithmetic to
@@ -35,23 +35,23 @@ def _ordered(value: Any) -> Any:
 
 
 @jit
-def _packed(key: Any, rest: Any, t: Any) -> Any:
+def packed(key: Whole, rest: Whole, t: Whole) -> Any:
     """Return an ordered key whose low bits are given up to carry the index t."""
     return np.int32(np.int32(key & rest) | np.int32(t))
 
 
 @jit
-def _top(up: Array, mask: Any) -> int:
+def top_index(up: Array, mask: Whole) -> int:
     """Return the index of the greatest value, up to rounding in the bits of ``mask``."""
     rest = np.int32(~mask)
     best = _LEAST
     for t in range(up.size):
-        best = max(best, _packed(_ordered(up[t]), rest, t))
+        best = max(best, packed(_ordered(up[t]), rest, t))
     return int(best & mask)
 
 
 @jit
-def _violation(up: Array, down: Array) -> Any:
+def disagreement(up: Array, down: Array) -> Any:
     """Return the greatest of ``up`` minus the least of ``down``, exactly."""
     top, bottom = _LEAST, _LOW31
     for t in range(up.size):
@@ -66,25 +66,25 @@ def _violation(up: Array, down: Array) -> Any:
 
 
 @jit
-def _inverse_curvature(row: Array, diag: Array, k: Any, out: Array) -> None:
+def _inverse_curvature(row: Array, diag: Array, k: Real, out: Array) -> None:
     for t in range(row.size):
         out[t] = np.float32(1.0) / max(k + diag[t] - row[t] - row[t], np.float32(TAU))
 
 
 @jit
-def _partner(down: Array, inverse: Array, top: Any, mask: Any) -> int:
+def _partner(down: Array, inverse: Array, top: Real, mask: Whole) -> int:
     """Return the second-order choice: the greatest (top − F_t)²/curvature."""
     rest = np.int32(~mask)
     best = np.int32(0)
     for t in range(down.size):
         b = max(top - down[t], np.float32(0.0))
         gain = np.float32(b * b * inverse[t])
-        best = max(best, _packed(gain.view(np.int32), rest, t))
+        best = max(best, packed(gain.view(np.int32), rest, t))
     return int(best & mask)
 
 
 @jit
-def _move(up: Array, down: Array, row_i: Array, row_j: Array, step: Any, mask: Any) -> int:
+def move(up: Array, down: Array, row_i: Array, row_j: Array, step: Real, mask: Whole) -> int:
     """Take the step in both copies of F and return the next top, in one pass."""
     rest = np.int32(~mask)
     best = _LEAST
@@ -93,13 +93,13 @@ def _move(up: Array, down: Array, row_i: Array, row_j: Array, step: Any, mask: A
         u = np.float32(up[t] - change)
         up[t] = u
         down[t] -= change
-        best = max(best, _packed(_ordered(u), rest, t))
+        best = max(best, packed(_ordered(u), rest, t))
     return int(best & mask)
 
 
 @jit
 def _move_precise(
-    F: Array, up: Array, down: Array, row_i: Array, row_j: Array, step: Any, mask: Any
+    F: Array, up: Array, down: Array, row_i: Array, row_j: Array, step: Real, mask: Whole
 ) -> int:
     """Take the step with F kept in float64; ``up`` and ``down`` only guide the choice."""
     rest = np.int32(~mask)
@@ -111,31 +111,100 @@ def _move_precise(
         u = single if up[t] > -NEVER else -NEVER
         up[t] = u
         down[t] = single if down[t] < NEVER else NEVER
-        best = max(best, _packed(_ordered(u), rest, t))
+        best = max(best, packed(_ordered(u), rest, t))
     return int(best & mask)
 
 
 @jit
-def _fetch(row: Array, store: Array, start: Any, offset: Any) -> None:
+def _fetch(row: Array, store: Array, start: int, offset: Offsets) -> None:
     """Fill one row of a block; unsigned indices spare the check for negative ones."""
     for t in range(row.size):
         row[t] = store[start + offset[t]]
 
 
 @jit
+def index_mask(count: int) -> Any:
+    """Return the low bits that hold any index below ``count``."""
+    mask = np.int32(1)
+    while mask < count:
+        mask *= np.int32(2)
+    return np.int32(mask - np.int32(1))
+
+
+@jit
+def group_range(
+    F: Array, beta: Array, lo: Array, hi: Array, group: Groups, g: int
+) -> tuple[float, float]:
+    """Return the greatest F of a group that can go up, and the least that can go down."""
+    top, bottom = -np.inf, np.inf
+    for t in range(F.size):
+        if group[t] == g:
+            if beta[t] < hi[t] and top < F[t]:
+                top = F[t]
+            if beta[t] > lo[t] and bottom > F[t]:
+                bottom = F[t]
+    return top, bottom
+
+
+@jit
+def ascents(
+    F: Array, beta: Array, lo: Array, hi: Array, group: Groups, groups: int
+) -> tuple[Array, Array]:
+    """Return in float32, for each group, F where it can go up (else −NEVER), and down (NEVER).
+
+    F is shifted by the middle of the violating range: float32 is fine-grained where it matters.
+    """
+    up = np.full((groups, F.size), -NEVER, np.float32)
+    down = np.full((groups, F.size), NEVER, np.float32)
+    for g in range(groups):
+        top, bottom = group_range(F, beta, lo, hi, group, g)
+        shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
+        for t in range(F.size):
+            if group[t] == g:
+                F[t] -= shift
+                if beta[t] < hi[t]:
+                    up[g, t] = np.float32(F[t])
+                if beta[t] > lo[t]:
+                    down[g, t] = np.float32(F[t])
+    return up, down
+
+
+@jit
+def pair_step(
+    up: Array, down: Array, beta: Array, lo: Array, hi: Array, i: int, j: int, wanted: float
+) -> float:
+    """Raise βᵢ and lower βⱼ by what is wanted, or as far as they go; 0 where they cannot.
+
+    Who can go where changes before F does: NEVER swallows the step.
+    """
+    top, bottom = up[i], down[j]
+    room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
+    step = min(wanted, room_i, room_j)
+    if not step > 0.0:
+        return 0.0
+    beta[i] = hi[i] if step == room_i else beta[i] + step
+    beta[j] = lo[j] if step == room_j else beta[j] - step
+    up[i] = top if beta[i] < hi[i] else -NEVER
+    down[i] = top if beta[i] > lo[i] else NEVER
+    up[j] = bottom if beta[j] < hi[j] else -NEVER
+    down[j] = bottom if beta[j] > lo[j] else NEVER
+    return float(step)
+
+
+@jit
 def solve_block(
     K: Array,
-    there: Any,
+    there: Flags,
     store: Array,
-    start: Any,
-    offset: Any,
+    start: Offsets,
+    offset: Offsets,
     diag: Array,
     inverse: Array,
     F: Array,
     beta: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     precise: bool,
     tol: float,
@@ -147,48 +216,25 @@ def solve_block(
     store[start[i] + offset[t]] (uint64) and fetched when the row is first needed. ``inverse``
     (m, m) float32 is scratch. Returns the number of steps and whether negative curvature was met.
     """
-    m = beta.size
-    mask = np.int32(1)
-    while mask < m:
-        mask *= np.int32(2)
-    mask -= np.int32(1)
-    # up[g] is F where a variable of group g can go up, −NEVER elsewhere; down[g] likewise.
-    # F is shifted by the middle of the violating range: float32 is fine-grained where it matters.
-    up = np.full((groups, m), -NEVER, np.float32)
-    down = np.full((groups, m), NEVER, np.float32)
-    for g in range(groups):
-        top, bottom = -np.inf, np.inf
-        for t in range(m):
-            if group[t] == g:
-                if beta[t] < hi[t]:
-                    top = max(top, F[t])
-                if beta[t] > lo[t]:
-                    bottom = min(bottom, F[t])
-        shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
-        for t in range(m):
-            if group[t] == g:
-                F[t] -= shift
-                if beta[t] < hi[t]:
-                    up[g, t] = np.float32(F[t])
-                if beta[t] > lo[t]:
-                    down[g, t] = np.float32(F[t])
-    known = np.zeros(m, np.bool_)  # rows of inverse filled so far
+    mask = index_mask(beta.size)
+    up, down = ascents(F, beta, lo, hi, group, groups)
+    known = np.zeros(beta.size, np.bool_)  # rows of inverse filled so far
     limit = np.float32(tol)
     nonconvex = False
     steps = 0
-    i = _top(up[0], mask)
+    i = top_index(up[0], mask)
     while steps < max_iter:
         g = 0
         if groups == 2 or steps % 8 == 0:
             worst = -NEVER
             for c in range(groups):
-                violation = _violation(up[c], down[c])
+                violation = disagreement(up[c], down[c])
                 if violation > worst:
                     worst, g = violation, c
             if worst <= limit:
                 break
             if groups == 2:
-                i = _top(up[g], mask)
+                i = top_index(up[g], mask)
         top = up[g, i]
         if not there[i]:
             _fetch(K[i], store, start[i], offset)
@@ -209,25 +255,17 @@ def solve_block(
         curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(K[i, j])
         if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
             nonconvex = True
-        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
-        step = min(slope / max(curvature, TAU), room_i, room_j)
-        if not step > 0.0:
+        step = pair_step(up[g], down[g], beta, lo, hi, i, j, slope / max(curvature, TAU))
+        if step == 0.0:
             break
-        beta[i] = hi[i] if step == room_i else beta[i] + step
-        beta[j] = lo[j] if step == room_j else beta[j] - step
-        # Who can go where changes before F does: NEVER swallows the step.
-        up[g, i] = top if beta[i] < hi[i] else -NEVER
-        down[g, i] = top if beta[i] > lo[i] else NEVER
-        up[g, j] = bottom if beta[j] < hi[j] else -NEVER
-        down[g, j] = bottom if beta[j] > lo[j] else NEVER
         if precise:
             i_next = _move_precise(F, up[g], down[g], K[i], K[j], step, mask)
             if groups == 2:
                 _move_precise(F, up[1 - g], down[1 - g], K[i], K[j], 0.0, mask)
         else:
-            i_next = _move(up[g], down[g], K[i], K[j], np.float32(step), mask)
+            i_next = move(up[g], down[g], K[i], K[j], np.float32(step), mask)
             if groups == 2:
-                _move(up[1 - g], down[1 - g], K[i], K[j], np.float32(step), mask)
+                move(up[1 - g], down[1 - g], K[i], K[j], np.float32(step), mask)
         i = i_next
         steps += 1
     return steps, nonconvex
@@ -241,7 +279,7 @@ def ascent(
     beta: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     F: Array,
 ) -> Array:
@@ -266,12 +304,12 @@ def _take_most(
     sign: float,
     bound: Array,
     limit: Array,
-    group: Any,
+    group: Groups,
     g: int,
     base: float,
     scale: float,
     count: int,
-    chosen: Any,
+    chosen: Flags,
     out: IntArray,
     size: int,
 ) -> int:
@@ -319,7 +357,7 @@ def select(
     beta: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     groups: int,
     extremes: Array,
     fresh: int,
@@ -364,45 +402,16 @@ def select(
 
 
 @jit
-def add_rows(rows: Array, slots: IntArray, coef: Array, out: Array) -> None:
-    """Add coef @ rows[slots] to out: sums of 16 products in the rows' type, then in float64."""
-    n = out.size
-    acc = np.empty(n, rows.dtype)
-    k = slots.size
-    zero = rows.dtype.type(0)
-    for s in range(
-        0, k, 4
-    ):  # four rows at a time: with more arrays in a loop LLVM does not vectorise it
-        c0 = coef[s]
-        c1 = coef[s + 1] if s + 1 < k else zero
-        c2 = coef[s + 2] if s + 2 < k else zero
-        c3 = coef[s + 3] if s + 3 < k else zero
-        r0 = rows[slots[s], :n]
-        r1 = rows[slots[min(s + 1, k - 1)], :n]
-        r2 = rows[slots[min(s + 2, k - 1)], :n]
-        r3 = rows[slots[min(s + 3, k - 1)], :n]
-        if s % 16 == 0:
-            for t in range(n):
-                acc[t] = (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
-        else:
-            for t in range(n):
-                acc[t] += (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
-        if s % 16 == 12 or s + 4 >= k:
-            for t in range(n):
-                out[t] += acc[t]
-
-
-@jit
 def needed(
     F: Array,
     beta: Array,
     lo: Array,
     hi: Array,
-    group: Any,
+    group: Groups,
     position: IntArray,
     extremes: Array,
     margin: float,
-    out: Any,
+    out: Flags,
 ) -> int:
     """Mark columns with a variable that is free or nearly violating; return how many."""
     out[:] = False
@@ -419,127 +428,3 @@ def needed(
     for c in range(out.size):
         count += out[c]
     return count
-
-
-@jit
-def solve_subset(
-    K: Array,
-    idx: IntArray,
-    p: Array,
-    beta: Array,
-    lo: Array,
-    hi: Array,
-    group: Any,
-    groups: int,
-    tol: float,
-    max_iter: int,
-    f: Array,
-    scratch: Array,
-) -> tuple[int, bool]:
-    """Solve a problem whose variables sit on rows ``idx`` of a shared float64 K, in float32.
-
-    Changes ``beta`` in place and fills ``f`` with Kβ in float64; ``scratch`` (2, ≥ m²) is float32.
-    """
-    m = idx.size
-    block = scratch[0, : m * m].reshape(m, m)
-    inverse = scratch[1, : m * m].reshape(m, m)
-    diag = np.empty(m, np.float32)
-    for a in range(m):
-        diag[a] = K[idx[a], idx[a]]
-    _values(K, idx, beta, f)
-    result = solve_block(
-        block,
-        np.zeros(m, np.bool_),
-        K.reshape(K.size),
-        (idx * K.shape[1]).astype(np.uint64),
-        idx.astype(np.uint64),
-        diag,
-        inverse,
-        p - f,
-        beta,
-        lo,
-        hi,
-        group,
-        groups,
-        False,
-        tol,
-        max_iter,
-    )
-    _values(K, idx, beta, f)
-    return result
-
-
-@jit
-def _values(K: Array, idx: IntArray, beta: Array, f: Array) -> None:
-    """Fill f = Kβ at the variables' rows."""
-    f[:] = 0.0
-    for a in range(idx.size):
-        if beta[a] != 0.0:
-            row = K[idx[a]]
-            for b in range(idx.size):
-                f[b] += beta[a] * row[idx[b]]
-
-
-@jit
-def solve_small(
-    K: Array,
-    idx: IntArray,
-    p: Array,
-    beta: Array,
-    lo: Array,
-    hi: Array,
-    group: Any,
-    groups: int,
-    tol: float,
-    max_iter: int,
-    f: Array,
-    scratch: Array,
-) -> tuple[int, bool]:
-    """Solve a small problem in float64 throughout, in place; otherwise as ``solve_subset``."""
-    m = idx.size
-    _values(K, idx, beta, f)
-    F = p - f
-    nonconvex = False
-    steps = 0
-    while steps < max_iter:
-        # The group, and in it the variable i, with the greatest violation.
-        worst = tol
-        i = -1
-        for g in range(groups):
-            top, bottom, at = -np.inf, np.inf, -1
-            for t in range(m):
-                if group[t] == g:
-                    if beta[t] < hi[t] and F[t] > top:
-                        top, at = F[t], t
-                    if beta[t] > lo[t] and F[t] < bottom:
-                        bottom = F[t]
-            if top - bottom > worst:
-                worst, i = top - bottom, at
-        if i < 0:
-            break
-        # The partner j with the greatest second-order gain.
-        j, best = -1, 0.0
-        for t in range(m):
-            slope = F[i] - F[t]
-            if group[t] == group[i] and beta[t] > lo[t] and slope > 0.0:
-                curvature = K[idx[i], idx[i]] + K[idx[t], idx[t]] - 2.0 * K[idx[i], idx[t]]
-                gain = slope * slope / max(curvature, TAU)
-                if gain > best:
-                    best, j = gain, t
-        if j < 0:
-            break
-        a, b = idx[i], idx[j]
-        curvature = K[a, a] + K[b, b] - 2.0 * K[a, b]
-        if curvature < -1e-10 * (abs(K[a, a]) + abs(K[b, b])):
-            nonconvex = True
-        room_i, room_j = hi[i] - beta[i], beta[j] - lo[j]
-        step = min((F[i] - F[j]) / max(curvature, TAU), room_i, room_j)
-        if not step > 0.0:
-            break
-        beta[i] = hi[i] if step == room_i else beta[i] + step
-        beta[j] = lo[j] if step == room_j else beta[j] - step
-        for t in range(m):
-            F[t] -= step * (K[a, idx[t]] - K[b, idx[t]])
-        steps += 1
-    _values(K, idx, beta, f)
-    return steps, nonconvex

@@ -23,8 +23,8 @@ import numpy as np
 from mercer._fast.jit import jit
 from mercer._typing import Array, IntArray
 
-LANES = 16
-_FEW_LETTERS = 64
+LANES = 16  # strings side by side: two vectors of eight numbers each
+_FEW_LETTERS = 64  # a table with a row for each letter stays small up to so many
 
 
 @jit

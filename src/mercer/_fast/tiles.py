@@ -1,11 +1,11 @@
-"""Products with a symmetric matrix of which the upper triangle is held, in square tiles."""
+"""Products with tiles of a matrix: of a symmetric one that is held, and of cached rows."""
 
 from typing import Any
 
 import numpy as np
 
-from mercer._fast.jit import jit_sums
-from mercer._typing import Array
+from mercer._fast.jit import jit, jit_sums
+from mercer._typing import Array, IntArray
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -47,3 +47,31 @@ def multiply(tiles: Array, places: Integers, first: int, step: int, U: Array, su
             if i != j:
                 for c in range(size):
                     out[j + c] += columns[c]
+
+
+@jit
+def add_rows(rows: Array, slots: IntArray, coef: Array, out: Array) -> None:
+    """Add coef @ rows[slots] to out: sums of 16 products in the rows' type, then in float64."""
+    n = out.size
+    acc = np.empty(n, rows.dtype)
+    k = slots.size
+    zero = rows.dtype.type(0)
+    # Four rows at a time: with more arrays in a loop LLVM does not vectorise it.
+    for s in range(0, k, 4):
+        c0 = coef[s]
+        c1 = coef[s + 1] if s + 1 < k else zero
+        c2 = coef[s + 2] if s + 2 < k else zero
+        c3 = coef[s + 3] if s + 3 < k else zero
+        r0 = rows[slots[s], :n]
+        r1 = rows[slots[min(s + 1, k - 1)], :n]
+        r2 = rows[slots[min(s + 2, k - 1)], :n]
+        r3 = rows[slots[min(s + 3, k - 1)], :n]
+        if s % 16 == 0:
+            for t in range(n):
+                acc[t] = (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
+        else:
+            for t in range(n):
+                acc[t] += (c0 * r0[t] + c1 * r1[t]) + (c2 * r2[t] + c3 * r3[t])
+        if s % 16 == 12 or s + 4 >= k:
+            for t in range(n):
+                out[t] += acc[t]

@@ -39,6 +39,7 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
 
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+"""A new file, never one that is there; Windows would change line ends without O_BINARY."""
 
 
 def _permissions(target: Path) -> int | None:

@@ -35,7 +35,9 @@ from mercer._files import atomic
 from mercer.exceptions import CannotSave, InvalidModelFile
 
 MAGIC = b"\x89mercer\n"
+"""A byte that no text begins with, the name, and an end of line that bad copies change."""
 VERSION = 1
+"""Readers refuse any other."""
 TYPES = {
     name: np.dtype(name).newbyteorder("<")
     for name in (
@@ -44,13 +46,17 @@ TYPES = {
     )
 }
 LARGEST_TEXT = 1 << 25
+"""32 MB: parsed JSON takes several times its text, and models have their numbers in arrays."""
 MOST_MARKS = 1_500_000
 """Commas, brackets and colons of the JSON text: they bound the memory and time that it takes."""
 LARGEST_FILE = 1 << 40
+"""A terabyte: sums of sizes up to it cannot overflow 64 bits."""
 
 _FIXED = struct.Struct("<8sIIQQ32s")
 _ALIGN = 64
+"""A cache line: loaded arrays are views of the file and begin at one."""
 _MOST_DIMENSIONS = 8
+"""No array of a model has more than three."""
 
 AnyArray = np.ndarray[Any, Any]
 
@@ -227,7 +233,7 @@ def _digest(buffer: AnyArray) -> bytes:
     return digest.digest()
 
 
-def _arrays(table: Any, buffer: AnyArray, at: int) -> list[AnyArray]:
+def _arrays(table: object, buffer: AnyArray, at: int) -> list[AnyArray]:
     if not isinstance(table, list):
         _refuse("its table of arrays is not a list")
     arrays = []
@@ -249,7 +255,7 @@ def _arrays(table: Any, buffer: AnyArray, at: int) -> list[AnyArray]:
     return arrays
 
 
-def _row(row: Any, number: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+def _row(row: object, number: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:
     if not (isinstance(row, list) and len(row) == 3):
         _refuse(f"array {number} is not described by type, shape and order")
     name, shape, order = row

@@ -85,20 +85,23 @@ def _explain(error: Exception) -> int:
         return _say(f"{cause}{stop} See {path} --help.", BAD_INPUT)
     from mercer.exceptions import InvalidExpression, InvalidModelFile, MercerError
 
-    if isinstance(error, InvalidExpression):
+    try:
+        raise error
+    except InvalidExpression:
         first, *picture = str(error).split("\n")
         return _say("\n".join([f"--kernel: {first}", *picture]), BAD_INPUT)
-    if isinstance(error, InvalidModelFile):
+    except InvalidModelFile:
         return _say(one_line(error), BAD_MODEL)
-    if isinstance(error, MercerError):
+    except MercerError:
         return _say(one_line(error), BAD_INPUT)
-    if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename is not None else ""
-        return _say(one_line(f"{place}{error.strerror or error}. Check the path."), BAD_INPUT)
-    if isinstance(error, MemoryError):
+    except OSError as found:
+        place = f"{found.filename}: " if found.filename is not None else ""
+        return _say(one_line(f"{place}{found.strerror or found}. Check the path."), BAD_INPUT)
+    except MemoryError:
         return _say("not enough memory. Use fewer rows, or --machine linear.", BAD_INPUT)
-    what = one_line(f"{type(error).__name__}: {error}")
-    return _say(f"{what} (unexpected; run it again with --debug and report it).", BUG)
+    except Exception:
+        what = one_line(f"{type(error).__name__}: {error}")
+        return _say(f"{what} (unexpected; run it again with --debug and report it).", BUG)
 
 
 def _say(message: str, code: int) -> int:

@@ -29,7 +29,7 @@ def predict(
 
     check_suffix(out)
     options.silence(debug)
-    from mercer.study.fit import Study
+    from mercer.study.study import Study
 
     answers = Study.load(model).answers(data)
     write_answers(answers, out, force, (model, data))
@@ -48,7 +48,7 @@ def report(
     from mercer.cli.files import check_output, is_report
 
     options.silence(debug)
-    from mercer.study.fit import Study
+    from mercer.study.study import Study
 
     study = Study.load(model)
     path = Path(model).with_suffix(".html") if out is None else Path(out)
@@ -70,7 +70,7 @@ def certify(
     """
     options.silence(debug)
     from mercer.report.text import number
-    from mercer.study.fit import Study
+    from mercer.study.study import Study
     from mercer.study.summary import judge, plain_certificate
 
     study = Study.load(model)

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mercer._typing import Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
 
 _REPORT_MARK = b'<meta name="generator" content="mercer">'
 _HEAD = 4096
+"""Bytes in which the mark of a report stands, if it is one of ours."""
 
 
 def is_model(path: Path) -> bool:
@@ -62,7 +64,7 @@ def study_paths(data: str, out: str | None) -> tuple[Path, Path]:
 # ---- predictions -------------------------------------------------------------------------------
 
 
-def write_answers(answers: Any, out: str | None, force: bool, inputs: tuple[str, ...]) -> None:
+def write_answers(answers: Targets, out: str | None, force: bool, inputs: tuple[str, ...]) -> None:
     """Write predictions to a file in the format of its ending, or as CSV to the terminal."""
     if out is None or out == "-":
         import sys
@@ -87,23 +89,23 @@ def check_suffix(out: str | None) -> None:
         )
 
 
-def _csv(answers: Any, stream: Any) -> None:
+def _csv(answers: Targets, stream: Any) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(answers.names)
     writer.writerows(zip(*answers.columns.values(), strict=True))
 
 
-def _csv_bytes(answers: Any) -> bytes:
+def _csv_bytes(answers: Targets) -> bytes:
     text = io.StringIO()
     _csv(answers, text)
     return text.getvalue().encode("utf-8", "surrogatepass")
 
 
-def _json_lines(answers: Any) -> bytes:
+def _json_lines(answers: Targets) -> bytes:
     return "".join(json.dumps(row, default=str) + "\n" for row in answers.rows()).encode()
 
 
-def _parquet(answers: Any) -> bytes:
+def _parquet(answers: Targets) -> bytes:
     from mercer.io.table_source import arrow
 
     pa = arrow()

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer._interrupts import heeded
+from mercer._interrupts import interruptible
 from mercer.cli import options
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mercer.study.fit import Study
     from mercer.study.plan import Plan
+    from mercer.study.study import Study
 
 
 def fit(
@@ -62,9 +62,12 @@ def fit(
     check_output(report_path, is_report, force)
     options.silence(debug)
     console, aside = consoles()
-    with heeded(), aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing():
-        from mercer.study.fit import run
+    with (
+        interruptible(),
+        aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing(),
+    ):
         from mercer.study.plan import check_time_limit, make_plan
+        from mercer.study.study import run
         from mercer.study.summary import summary
 
         check_time_limit(time_limit)
@@ -135,15 +138,15 @@ def _show_study(console: Console, study: Study, model: Path, report: Path) -> No
 
 
 def _score_facts(study: Study) -> list[tuple[str, str]]:
-    from mercer.report import words
+    from mercer.report import phrases
 
     if not study.scores:
         return []
     score = study.scores[0]
     name = score.name if score.name[1:2] == "²" else score.name.lower()
     return [
-        (name, f"{words.value(score)} on new rows (95 % interval {words.interval(score)})"),
-        ("baseline", f"{words.value(score, score.baseline)} by {study.record.baseline}"),
+        (name, f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})"),
+        ("baseline", f"{phrases.value(score, score.baseline)} by {study.record.baseline}"),
     ]
 
 
@@ -158,7 +161,7 @@ def _show_stop(aside: Console, study: Study) -> None:
     aside.print(f"{why}: the best model so far was kept.")
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

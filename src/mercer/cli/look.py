@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mercer._interrupts import heeded
+from mercer._interrupts import interruptible
 from mercer.cli import options
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list
 
@@ -38,7 +38,7 @@ def compare(
     options.silence(debug)
     console, aside = consoles()
     with bar(aside, "comparing", True) as show:
-        with heeded():
+        with interruptible():
             from mercer.study.comparison import compare as run
 
         def watch(done: int, total: int, name: str) -> None:
@@ -85,7 +85,7 @@ def _show_comparison(console: Console, found: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from mercer.report import words
+    from mercer.report import phrases
 
     title = f": {found.target}, {found.task}, {found.rows:,} rows, {found.folds} folds"
     console.print(Text.assemble((safe(found.source), "bold"), safe(title)))
@@ -100,8 +100,8 @@ def _show_comparison(console: Console, found: Comparison) -> None:
         table.add_row(
             Text(safe(c.machine)),
             Text(safe(c.label, limit=160)),
-            Text(words.value(c.score)),
-            Text(words.interval(c.score)),
+            Text(phrases.value(c.score)),
+            Text(phrases.interval(c.score)),
             Text(f"{c.seconds:.1f} s" if c.seconds else ""),
         )
     console.print(table)

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _LONGEST = 400
+"""Characters of a text on the screen: about five lines."""
 
 
-def safe(value: Any, keep: str = "", limit: int = 0) -> str:
+def safe(value: object, keep: str = "", limit: int = 0) -> str:
     """Return a text in which nothing acts on a terminal: control characters are spelt out."""
     text = str(value)
     if limit and len(text) > limit:
@@ -21,7 +22,7 @@ def safe(value: Any, keep: str = "", limit: int = 0) -> str:
     return "".join(c if c in keep or _is_harmless(c) else _spelt(c) for c in text)
 
 
-def one_line(value: Any) -> str:
+def one_line(value: object) -> str:
     """Return a message on one line."""
     return safe(" ".join(str(value).splitlines()))
 

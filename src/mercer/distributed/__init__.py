@@ -10,8 +10,10 @@ except ImportError as error:
         "mercer.distributed needs Dask. Install it with pip install 'mercer[dask]'."
     ) from error
 
-from mercer.distributed.gram import Gram as Gram, kernel_matrix as kernel_matrix
-from mercer.distributed.landmarks import choose_landmarks as choose_landmarks
-from mercer.distributed.machines import fit as fit, predict as predict
+from mercer.distributed.fits import fit as fit, predict as predict
+from mercer.distributed.gram import DaskGram, kernel_matrix as kernel_matrix
+from mercer.distributed.landmark_choice import choose_landmarks as choose_landmarks
 
-del MissingDependency, _array, _distributed
+Gram = DaskGram
+
+del DaskGram, MissingDependency, _array, _distributed

@@ -10,21 +10,25 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import reduce
 from threading import Event
-from typing import Any
+from typing import Any, TypeAlias
 
 import dask
 from dask.utils import parse_timedelta
 from distributed import Client, Future, default_client
 from distributed.scheduler import KilledWorker
 
+from mercer._typing import Parameter
 from mercer.exceptions import ClusterFailure
 
+Task: TypeAlias = Any
+"""A ``distributed.Future``: something that is on a worker, or will be."""
 _current: Any = default_client
 _WIDTH = 8
 """How many partial sums one task adds."""
 _LOOK = 0.5
 """Seconds between two looks whether there are workers at all."""
 _PATIENCE = 30.0
+"""Seconds to wait for workers where the settings of Dask name no time."""
 _START = 10.0
 """Seconds that a new cluster has for its first worker."""
 
@@ -41,7 +45,7 @@ class Cluster:
         The current one by default.
     """
 
-    def __init__(self, client: Any = None) -> None:
+    def __init__(self, client: Client = None) -> None:
         if client is None:
             try:
                 client = _current()
@@ -57,7 +61,7 @@ class Cluster:
         self.client: Any = client
         self._require_workers()
 
-    def put(self, value: Any) -> Any:
+    def put(self, value: Parameter) -> Any:
         """Return a task whose result is a value of moderate size, for many other tasks to use."""
         with self._any_size():
             return self.client.submit(_same, value, pure=False)
@@ -145,9 +149,9 @@ class Cluster:
                         "wait for them: client.wait_for_workers(1)."
                     )
                 time.sleep(0.1)
+        except ClusterFailure:
+            raise
         except (OSError, RuntimeError) as error:
-            if isinstance(error, ClusterFailure):
-                raise
             raise ClusterFailure(
                 f"The scheduler at {_place(self.client)} does not answer. Start the cluster and "
                 "make a new client."
@@ -165,19 +169,19 @@ class Cluster:
 
 def _patience() -> float:
     """Return for how many seconds there may be no worker, as Dask's own setting says."""
-    told = dask.config.get("distributed.scheduler.no-workers-timeout", None)
-    return _PATIENCE if told is None else float(parse_timedelta(told))
+    given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+    return _PATIENCE if given is None else float(parse_timedelta(given))
 
 
-def _is_connected(client: Any) -> bool:
+def _is_connected(client: Client) -> bool:
     return bool(client.status == "running")
 
 
-def _place(client: Any) -> str:
+def _place(client: Client) -> str:
     return str(client.scheduler.address if client.scheduler is not None else "an unknown address")
 
 
-def _same(value: Any) -> Any:
+def _same(value: Parameter) -> Any:
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +11,9 @@ import dask.array as da
 import numpy as np
 
 from mercer import _memory
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Client, Index, IntArray, Objects
 from mercer.distributed.cluster import Cluster
-from mercer.distributed.rows import (
+from mercer.distributed.pieces import (
     DistributedChunks,
     DistributedPoints,
     partition_rows,
@@ -20,7 +21,8 @@ from mercer.distributed.rows import (
     sample_points,
 )
 from mercer.exceptions import InvalidParameter
-from mercer.gram.operator import Gram as LocalGram, GramMatrix, row_numbers
+from mercer.gram.base import GramMatrix, placed, row_numbers
+from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import row_count
@@ -31,7 +33,7 @@ SETTLING_ROWS = 10_000
 """Rows on which widths such as "scale" are settled, drawn blindly; all where they are fewer."""
 
 
-def kernel_matrix(kernel: Kernel, X: Any, Y: Any) -> Any:
+def kernel_matrix(kernel: Kernel, X: Objects, Y: Objects) -> Any:
     """Return k(xᵢ, zⱼ) of many rows and a few others as a lazy Dask array, cut as the rows are.
 
     Parameters
@@ -53,7 +55,7 @@ def kernel_matrix(kernel: Kernel, X: Any, Y: Any) -> Any:
     return map_rows(_Block(settled, columns, np.dtype(dtype)), X, (len(columns),), dtype)
 
 
-def map_rows(function: Any, X: Any, width: tuple[int, ...], dtype: Any) -> Any:
+def map_rows(function: Any, X: Objects, width: tuple[int, ...], dtype: Any) -> Any:
     """Return a Dask array of what a function makes of each partition, one entry for each row."""
     shared = dask.delayed(function, pure=False, traverse=False)
     apply = dask.delayed(_apply, pure=False)
@@ -64,7 +66,7 @@ def map_rows(function: Any, X: Any, width: tuple[int, ...], dtype: Any) -> Any:
     return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
-class Gram(GramMatrix):
+class DaskGram(GramMatrix):
     """The matrix k(xᵢ, xⱼ) of the rows of a Dask collection, computed where the rows are.
 
     The face of :class:`mercer.Gram`: ``shape``, ``diag()``, ``rows(index)``, ``take(index)``,
@@ -82,7 +84,9 @@ class Gram(GramMatrix):
         Type of the values; that of the data by default.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, *, client: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Objects, *, client: Client = None, dtype: Any = None
+    ) -> None:
         if dtype is not None and np.dtype(dtype).kind != "f":
             raise InvalidParameter(f"Gram: dtype={dtype!r} has to be a type of real numbers.")
         self.cluster = Cluster(client)
@@ -108,6 +112,9 @@ class Gram(GramMatrix):
             self.cluster.fetch(self.cluster.map(_diagonal, self.points.pieces, formulas))
         )
 
+    def block(self, rows: Index, columns: Index, out: Array | None = None) -> Array:
+        return placed(self.rows(rows)[:, columns], out)
+
     def rows(self, index: Any) -> Array:
         some = self.points.take(self._numbers(index))
         pieces = self.points.pieces
@@ -116,11 +123,17 @@ class Gram(GramMatrix):
         formulas, left = [self._formula] * len(pieces), [self.cluster.put(some)] * len(pieces)
         return np.hstack(self.cluster.fetch(self.cluster.map(_values, formulas, left, pieces)))
 
-    def take(self, rows: Any, columns: Any = None) -> LocalGram:
+    def take(self, rows: Any, columns: Any = None) -> Gram:
         """Return the Gram matrix of some rows, which come here."""
         some = self.points.take(self._numbers(rows))
         others = None if columns is None else self.points.take(self._numbers(columns))
-        return LocalGram(self.kernel, some, others, dtype=self.dtype)
+        return Gram(self.kernel, some, others, dtype=self.dtype)
+
+    def in_precision(self, dtype: Any) -> DaskGram:
+        other = copy(self)
+        other.dtype = np.dtype(dtype)
+        other._formula = self.cluster.put((self.kernel, other.dtype))
+        return other
 
     def dense(self, dtype: Any = None) -> Array:
         wanted = np.dtype(dtype or self.dtype)
@@ -130,7 +143,7 @@ class Gram(GramMatrix):
     def __repr__(self) -> str:
         return f"distributed.Gram({self.kernel!r}, {self.shape[0]:,} × {self.shape[1]:,})"
 
-    def _multiply(self, V: Array) -> Array:
+    def multiply(self, V: Array) -> Array:
         starts, pieces = self.chunks.starts, self.points.pieces
         parts = [self.cluster.put(V[a:b]) for a, b in pairwise(starts)]
         formulas = [self._formula] * len(pieces)
@@ -152,7 +165,7 @@ class _Block:
     def __init__(self, kernel: Kernel, columns: Points, dtype: np.dtype[Any]) -> None:
         self.kernel, self.columns, self.dtype = kernel, columns, dtype
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Objects) -> Array:
         pairs = Pairs(self.kernel.encode(X), self.columns, None, self.dtype)
         return Evaluator(self.kernel, pairs, threads=1).dense()
 

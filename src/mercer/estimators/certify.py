@@ -10,22 +10,25 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer._typing import Array, IntArray
-from mercer.estimators.approximated import LandmarkView
-from mercer.estimators.choice import kernel_named
-from mercer.estimators.logistic_judge import is_logistic, judge_logistic
-from mercer.estimators.ridge_judge import is_ridge, judge_ridge
-from mercer.estimators.svc import JOINT
+from mercer._sklearn import fitted_gamma
+from mercer._typing import Array, BoolArray, IntArray, Model, Objects, SampleWeights, Targets
+from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.linear.logistic_judge import is_logistic, judge_logistic
+from mercer.estimators.ridge.ridge_judge import is_ridge, judge_ridge
+from mercer.estimators.svm.svc import joint_problem
 from mercer.exceptions import InvalidInput, InvalidType
-from mercer.gram.operator import Gram
-from mercer.kernels.base import Kernel
-from mercer.kernels.wrappers import Precomputed
+from mercer.gram.computed import Gram
+from mercer.kernels.base import is_kernel
+from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
+from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.qp import BoxQP
 
 
-def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
+def certify(
+    model: Model, X: Objects, y: Targets = None, sample_weight: SampleWeights = None
+) -> Certificate:
     """Judge a fitted support vector machine, kernel ridge or logistic regression from scratch.
 
     Takes the multipliers and the bias of the model and nothing else from its solver: the kernel
@@ -47,8 +50,8 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
         Of all binary problems together where there are several classes.
     """
     check_is_fitted(model)
-    if hasattr(model, "_judge"):
-        judged: Certificate = model._judge(X, y, sample_weight)
+    if hasattr(model, "judge"):
+        judged: Certificate = model.judge(X, y, sample_weight)
         return judged
     if is_ridge(model):
         return judge_ridge(model, X, y, sample_weight)
@@ -70,7 +73,7 @@ def certify(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Cer
     return replace(judge(model, kind, K, y, weights), status="")
 
 
-def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
+def _judge_classifier(model: Model, kind: str, K: Gram, y: Targets, weights: Array) -> Certificate:
     labels = np.asarray(y).ravel()
     if len(labels) != len(weights) or not np.isin(labels, model.classes_).all():
         raise InvalidInput(
@@ -78,8 +81,9 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
         )
     codes = np.searchsorted(model.classes_, labels)
     C = weights * np.asarray(model.class_weight_)[codes]
-    if getattr(model, "multi_class", "") in JOINT:
-        return _judge_joint(model, K, codes, C)
+    joint = joint_problem(getattr(model, "multi_class", ""))
+    if joint is not None:
+        return _judge_joint(model, joint, K, codes, C)
     coefficients = _binary_coefficients(model, codes, _support(model, weights))
     view = _landmark_view(K)
     F = K @ coefficients
@@ -89,7 +93,7 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
         bias = float(model.intercept_[j])
         if kind == "SVC":
             problem = qp.classifier(signs, _chosen(model, "C") * C[rows])
-            part = problem.certify(beta, f, np.array([bias]))
+            part = problem.judge(beta, f, np.array([bias]))
             parts.append(part if view is None else view.declare(part, coefficients[:, j]))
             continue
         # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
@@ -97,37 +101,43 @@ def _judge_classifier(model: Any, kind: str, K: Gram, y: Any, weights: Array) ->
         total = float(np.abs(beta[signs > 0]).sum())
         rho = float(problem.sums[0]) / total if total > 0 else 1.0
         ends = rho * np.array([bias - 1, bias + 1])
-        parts.append(problem.certify(_snapped(rho * beta, problem), rho * f, ends))
+        part = problem.judge(_snapped(rho * beta, problem), rho * f, ends)
+        if view is not None:
+            part = view.declare(part, rho * coefficients[:, j], fixed_sums=True)
+        parts.append(part)
     return Certificate.total(parts)
 
 
-def _judge_joint(model: Any, K: Gram, codes: IntArray, C: Array) -> Certificate:
+def _judge_joint(
+    model: Model, joint: type[JointMulticlass], K: Gram, codes: IntArray, C: Array
+) -> Certificate:
     rows = np.flatnonzero(C > 0)
     alpha = np.zeros((len(codes), len(model.classes_)))
     alpha[model.support_] = _dense(model.dual_coef_).T
-    problem = JOINT[model.multi_class](
-        codes[rows], _chosen(model, "C") * C[rows], len(model.classes_)
-    )
-    judged = problem.certify(alpha[rows], (K @ alpha)[rows])
+    problem = joint(codes[rows], _chosen(model, "C") * C[rows], len(model.classes_))
+    judged = problem.judge(alpha[rows], (K @ alpha)[rows])
     view = _landmark_view(K)
     return judged if view is None else view.declare(judged, alpha)
 
 
-def _landmark_view(K: Gram) -> LandmarkView | None:
+def _landmark_view(K: Gram) -> LandmarkGram | None:
     """Return the data through landmarks, where the kernel of the model has some."""
     kernel: Any = K.kernel
-    return LandmarkView.of(kernel, K.points) if hasattr(kernel, "condensed") else None
+    return LandmarkGram.of(kernel.basis, K.points) if hasattr(kernel, "condensed") else None
 
 
-def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> Certificate:
+def _judge_function(model: Model, kind: str, K: Gram, y: Targets, weights: Array) -> Certificate:
     rows = np.flatnonzero(weights > 0)
     coefficients = np.zeros(K.shape[0])
     coefficients[_support(model, weights)] = _dense(model.dual_coef_).ravel()
     f = (K @ coefficients)[rows]
     beta = coefficients[rows]
     bias = float(np.ravel(model.intercept_)[0])
+    view = _landmark_view(K)
     if kind == "OneClassSVM":
-        return qp.one_class(weights[rows], _chosen(model, "nu")).certify(beta, f, np.array([bias]))
+        region = qp.one_class(weights[rows], _chosen(model, "nu"))
+        judged = region.judge(beta, f, np.array([bias]))
+        return judged if view is None else view.declare(judged, coefficients, fixed_sums=True)
     targets = np.asarray(y, dtype=float).ravel()
     if len(targets) != len(weights):
         raise InvalidInput(
@@ -137,10 +147,12 @@ def _judge_function(model: Any, kind: str, K: Gram, y: Any, weights: Array) -> C
     C = _chosen(model, "C") * weights[rows]
     if kind == "SVR":
         problem = qp.regressor(targets, C, model.epsilon)
-        return problem.certify(_split(beta, problem), f, np.array([bias]))
-    problem = qp.nu_regressor(targets, C, _chosen(model, "nu"))
-    halves = _split(beta, problem)
-    return problem.certify(halves, f, problem.biases(halves, f))
+        judged = problem.judge(_split(beta, problem), f, np.array([bias]))
+    else:
+        problem = qp.nu_regressor(targets, C, _chosen(model, "nu"))
+        halves = _split(beta, problem)
+        judged = problem.judge(halves, f, problem.biases(halves, f))
+    return judged if view is None else view.declare(judged, coefficients)
 
 
 def _snapped(beta: Array, problem: BoxQP) -> Array:
@@ -165,7 +177,9 @@ def _split(beta: Array, problem: BoxQP) -> Array:
     return parts
 
 
-def _binary_problems(model: Any, codes: IntArray, used: Any) -> list[tuple[IntArray, Array]]:
+def _binary_problems(
+    model: Model, codes: IntArray, used: BoolArray
+) -> list[tuple[IntArray, Array]]:
     """Return the rows and signs of each binary problem, in the order of ``intercept_``."""
     count = len(model.classes_)
     rows = np.flatnonzero(used)
@@ -180,13 +194,13 @@ def _binary_problems(model: Any, codes: IntArray, used: Any) -> list[tuple[IntAr
     return result
 
 
-def _support(model: Any, weights: Array) -> IntArray:
+def _support(model: Model, weights: Array) -> IntArray:
     """Return the rows of the support vectors; scikit-learn counts rows with weight only."""
     support = np.asarray(model.support_, dtype=np.intp)
     return support if hasattr(model, "certificate_") else np.flatnonzero(weights > 0)[support]
 
 
-def _binary_coefficients(model: Any, codes: IntArray, support: IntArray) -> Array:
+def _binary_coefficients(model: Model, codes: IntArray, support: IntArray) -> Array:
     """Return the signed multipliers of all rows, one column for each binary problem."""
     packed = _dense(model.dual_coef_)
     count = len(model.classes_)
@@ -203,25 +217,20 @@ def _binary_coefficients(model: Any, codes: IntArray, support: IntArray) -> Arra
     return columns
 
 
-def _gram(model: Any, X: Any) -> Gram:
+def _gram(model: Model, X: Objects) -> Gram:
     """Return the Gram matrix of the training data, with the kernel of the model."""
-    if isinstance(getattr(model, "kernel_", None), Kernel):
-        kernel = model.kernel_
-        if isinstance(kernel, Precomputed):
-            return Gram(kernel, np.arange(len(kernel.matrix)))
-        return Gram(kernel, X)
-    if callable(model.kernel):
-        matrix = Precomputed(np.asarray(model.kernel(X, X), dtype=float))
-        return Gram(matrix, np.arange(len(matrix.matrix)))
-    if model.kernel == "precomputed":
-        return Gram(Precomputed(np.asarray(X, dtype=float)), np.arange(len(X)))
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    gamma = float(model._gamma)
-    kernel = kernel_named(model.kernel, gamma, model.degree, model.coef0, X.shape[1])
-    return Gram(kernel, X)
+    kernel = getattr(model, "kernel_", None)
+    if is_kernel(kernel):
+        return Gram(kernel, kernel.training_points(X))
+    argument = kernel_argument(
+        model.kernel, fitted_gamma(model), model.degree, model.coef0, type(model).__name__
+    )
+    if argument.takes_vectors:
+        X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    return Gram(*argument.encode(X))
 
 
-def _kind(model: Any) -> str:
+def _kind(model: Model) -> str:
     for kind in ("NuSVC", "SVC", "NuSVR", "SVR", "OneClassSVM"):
         if any(base.__name__ == kind for base in type(model).__mro__):
             return kind
@@ -232,10 +241,10 @@ def _kind(model: Any) -> str:
     )
 
 
-def _dense(matrix: Any) -> Array:
+def _dense(matrix: Objects) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def _chosen(model: Any, name: str) -> Any:
+def _chosen(model: Model, name: str) -> Any:
     """Return a parameter, or the value that the model found for it by itself."""
     return getattr(model, f"{name}_", getattr(model, name))

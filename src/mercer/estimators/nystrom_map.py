@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import warnings
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import FLOAT_DTYPES, _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
-from mercer._typing import Array, IntArray
+from mercer._files.fields import NONE, A, Number, Numbers, OneOf, State, WrongState
+from mercer._sklearn import num_samples
+from mercer._typing import Array, IntArray, Objects, Targets
+from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.state import SEEN, check_points
 from mercer.exceptions import InvalidParameter
-from mercer.gram.landmarks import Nystrom, choose_landmarks
-from mercer.gram.nystrom import NystromBasis
-from mercer.gram.nystrom_kernel import NystromKernel
-from mercer.kernels.base import Kernel
-from mercer.kernels.encoders import VectorEncoder
-from mercer.kernels.radial import RBF
+from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.vectors.radial import RBF
+from mercer.landmarks.basis import LandmarkBasis
+from mercer.landmarks.choose import Nystrom, choose_landmarks
+from mercer.landmarks.nystrom_kernel import NystromKernel
 
 _USUAL = 100
+"""Landmarks where nothing is said, as in scikit-learn's Nystroem."""
 
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -38,8 +43,10 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         there are fewer. Landmarks that the others explain give no feature.
     method : {"pivoted", "uniform", "kmeans", "leverage"}
         How landmarks are chosen; see :class:`Nystrom`.
-    seed : int or None
+    random_state : int or None
         Of the choice.
+    seed : int or None
+        The old name of ``random_state``.
 
     Attributes
     ----------
@@ -54,6 +61,21 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         span of the landmarks.
     """
 
+    STATE: ClassVar[State] = {
+        **SEEN,
+        "kernel_": A(Kernel),
+        "approximation_": A(NystromKernel),
+        "component_indices_": OneOf(NONE, Numbers("landmarks", types="i", low=0)),
+        "residual_trace_": Number(low=0),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where landmarks, rows and kernel do not fit."""
+        check_points(self, self.approximation_.points)
+        index = self.component_indices_
+        if index is not None and len(index) != len(self.approximation_):
+            raise WrongState("its landmarks are not as many as their row numbers")
+
     kernel_: Kernel
     approximation_: NystromKernel
     component_indices_: IntArray | None
@@ -65,11 +87,13 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n_components: int | None = None,
         *,
         method: str = "pivoted",
-        seed: int | None = 0,
+        random_state: int | None = 0,
+        seed: int | str | None = "deprecated",
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.method = method
+        self.random_state = random_state
         self.seed = seed
 
     def __sklearn_tags__(self) -> Any:
@@ -82,48 +106,59 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return len(self.approximation_)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Objects, y: Targets = None) -> Self:
         """Choose landmarks among the rows of X; ``y`` is ignored."""
         self._map(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: Objects, y: Targets = None) -> Array:
         """Do ``fit`` and ``transform`` in one pass."""
         del y
         return self._map(X)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Objects) -> Array:
         """Return the rows z(x)."""
         check_is_fitted(self)
         X = self._read(X, reset=False)
         return self.approximation_.basis.features(self.kernel_.encode(X))
 
-    def _map(self, X: Any) -> Array:
+    def _map(self, X: Objects) -> Array:
         kernel = self._given()
         X = self._read(X, reset=True)
         points = kernel.encode(X)
-        count = min(_USUAL, _num_samples(X)) if self.n_components is None else self.n_components
-        spec = Nystrom(count, self.method, self.seed)
+        count = min(_USUAL, num_samples(X)) if self.n_components is None else self.n_components
+        spec = Nystrom(count, self.method, self._read_random_state())
         self.kernel_ = kernel.resolve(points)
         landmarks = choose_landmarks(self.kernel_, points, spec)
-        basis = NystromBasis(self.kernel_, landmarks.points)
+        basis = LandmarkBasis(self.kernel_, landmarks.points)
         self.approximation_ = NystromKernel(self.kernel_, basis.points, basis.factor)
         self.component_indices_ = None if landmarks.index is None else landmarks.index[basis.kept]
         Z = basis.features(points)
         self.residual_trace_ = basis.residual_trace(points, Z)
         return Z
 
+    def _read_random_state(self) -> int | None:
+        if isinstance(self.seed, str):
+            return self.random_state
+        warnings.warn(
+            "NystromMap: 'seed' is now called 'random_state', as everywhere; the old name will be "
+            "removed.",
+            FutureWarning,
+            stacklevel=caller_level(),
+        )
+        return self.seed
+
     def _given(self) -> Kernel:
         if self.kernel is None:
             return RBF()
-        if not isinstance(self.kernel, Kernel):
+        if not is_kernel(self.kernel):
             raise InvalidParameter(
                 f"NystromMap: kernel={self.kernel!r} has to be a kernel, such as RBF()."
             )
         return self.kernel
 
-    def _read(self, X: Any, reset: bool) -> Any:
+    def _read(self, X: Objects, reset: bool) -> Objects:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        if all(isinstance(encoder, VectorEncoder) for encoder in self._given().encoders()):
+        if self._given().takes_vectors:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X

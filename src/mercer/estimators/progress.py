@@ -15,6 +15,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from sklearn import callback
 from sklearn.callback import CallbackSupportMixin
 
+from mercer._sklearn import callback_context
+from mercer._typing import Model, Objects, Targets
+
 __all__ = ["CallbackSupportMixin", "Monitor", "watching", "with_callbacks"]
 
 Monitor: TypeAlias = Callable[[float], bool]
@@ -29,13 +32,15 @@ def with_callbacks(fit: Fit) -> Fit:
 
 
 @contextmanager
-def watching(machine: Any, X: Any, y: Any, tol: float, verbose: bool) -> Iterator[Monitor | None]:
+def watching(
+    machine: Model, X: Objects, y: Targets, tol: float, verbose: bool
+) -> Iterator[Monitor | None]:
     """Yield what a solver is to call after each round, or None where nobody watches."""
     callbacks = bool(getattr(machine, "_skl_callbacks", None))
     if not callbacks and not verbose:
         yield None
         return
-    context = machine._init_callback_context(max_subtasks=None)
+    context = callback_context(machine)
     context.call_on_fit_task_begin(estimator=machine, X=X, y=y)
 
     def tell_callbacks() -> bool:

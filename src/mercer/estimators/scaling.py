@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,7 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
-from mercer._typing import Array
+from mercer._files.fields import TEXT, A, Number, Numbers, OneOf, State, WrongState
+from mercer._typing import Array, Objects, Targets
+from mercer.estimators.state import SEEN
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame
 
@@ -29,6 +31,26 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         the columns.
     """
 
+    STATE: ClassVar[State] = {
+        **SEEN,
+        **dict.fromkeys(("mean_", "scale_"), OneOf(A(dict), Numbers("features"))),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where means and scales do not fit."""
+        mean, scale = self.mean_, self.scale_
+        if type(mean) is not type(scale):
+            raise WrongState("its means and scales are not of one kind")
+        if isinstance(scale, dict):
+            if mean.keys() != scale.keys():
+                raise WrongState("it has not one mean and one scale for each column")
+            for name in scale:
+                TEXT.check(name, {})
+                Number().check(mean[name], {})
+                Number().check(scale[name], {})
+        if np.any(np.array(list(scale.values()) if isinstance(scale, dict) else scale) == 0):
+            raise WrongState("it divides by zero")
+
     mean_: Any
     scale_: Any
 
@@ -37,7 +59,7 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Objects, y: Targets = None) -> Self:
         """Learn means and deviations of the columns; ``y`` is ignored."""
         del y
         if is_frame(X):
@@ -58,7 +80,7 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.scale_ = _without_zeros(deviation, largest)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Objects) -> Any:
         """Return the data with their numeric columns scaled, in the form they had."""
         check_is_fitted(self)
         if is_frame(X):
@@ -73,10 +95,10 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return X @ sparse.diags_array((1.0 / self.scale_).astype(X.dtype))
         return ((X - self.mean_) / self.scale_).astype(X.dtype, copy=False)
 
-    def _read(self, X: Any, reset: bool) -> Any:
+    def _read(self, X: Objects, reset: bool) -> Any:
         return validate_data(self, X, dtype=FLOAT_DTYPES, accept_sparse="csr", reset=reset)
 
-    def _fit_frame(self, X: Any) -> None:
+    def _fit_frame(self, X: Objects) -> None:
         frame = as_narwhals(X)
         names = [str(name) for name in frame.columns]
         if len(frame) == 0:
@@ -93,7 +115,7 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                     spread, size = np.array([values.std()]), np.array([np.abs(values).max()])
                     self.scale_[name] = float(_without_zeros(spread, size)[0])
 
-    def _transform_frame(self, X: Any) -> Any:
+    def _transform_frame(self, X: Objects) -> Any:
         if not isinstance(self.scale_, dict):
             raise InvalidInput(
                 "NumericScaler was fitted to an array and is given a table. Give an array."

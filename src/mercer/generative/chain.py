@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer import _fast
 from mercer._parallel import run, thread_count
@@ -15,6 +15,7 @@ from mercer.generative.emissions import Emissions
 from mercer.generative.sequences import Sequences
 
 _TIMES_AT_ONCE = 1 << 12
+"""Times of a task for a thread: enough to outweigh its start, few enough to share out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +66,13 @@ def posterior_of(model: Chain, sequences: Sequences) -> Posterior:
     return result
 
 
-def chain_of(start: Any, transitions: Any) -> tuple[Array, Array]:
+def chain_of(start: ArrayLike, transitions: ArrayLike) -> tuple[Array, Array]:
     """Return a given start and given transitions, checked."""
     pi = stochastic(start, (np.size(start),), "start")
     return pi, stochastic(transitions, (len(pi), len(pi)), "transitions")
 
 
-def stochastic(values: Any, shape: tuple[int, ...], name: str) -> Array:
+def stochastic(values: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """Return given rows of probabilities, or raise :class:`InvalidParameter`."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape or not (array >= 0).all() or not np.allclose(array.sum(axis=-1), 1):

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from mercer._typing import Array
-from mercer.generative.gaussian import SHAPES, Gaussians
-from mercer.generative.sequences import Sequences
+from mercer._typing import Array, IntArray
+from mercer.generative.gaussian import NO_MASS, SHAPES, Gaussians
+from mercer.generative.sequences import Sequences, Values
 
-_TINY = 10 * np.finfo(np.float64).eps
 _CLUSTERED = 20_000
+"""Rows that are enough to find a start; k-means takes more time than EM where they are more."""
 
 
 class Emissions(Protocol):
     """The densities b(x | state)."""
 
-    def log_densities(self, values: Any) -> Array:
+    def log_densities(self, values: Values) -> Array:
         """Return log b(x | state) of each time (rows) and state (columns)."""
         ...
 
-    def maximised(self, values: Any, states: Array, limit: float) -> Emissions:
+    def maximised(self, values: Values, states: Array, limit: float) -> Emissions:
         """Return the best emissions, given the probabilities of the states at each time."""
         ...
 
@@ -34,7 +34,7 @@ class Emissions(Protocol):
         """Return the sum of the logarithms of what smoothing holds off zero."""
         ...
 
-    def sample(self, path: Any, random: np.random.RandomState) -> Any:
+    def sample(self, path: IntArray, random: np.random.RandomState) -> Values:
         """Return random values for a path of states."""
         ...
 
@@ -44,26 +44,28 @@ class Emissions(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Discrete:
+class DiscreteEmissions:
     """Symbols with probabilities, one row for each state."""
 
     probabilities: Array
 
     @classmethod
-    def random(cls, codes: Any, k: int, symbols: int, random: np.random.RandomState) -> Discrete:
-        """Return the frequencies of the symbols, shaken for each state."""
+    def random(
+        cls, codes: Values, k: int, symbols: int, random: np.random.RandomState
+    ) -> DiscreteEmissions:
+        """Return the frequencies of the symbols, with random factors for each state."""
         counts = np.bincount(codes[codes >= 0], minlength=symbols) + 1.0
         rows = counts * np.exp(random.normal(scale=0.5, size=(k, symbols)))
         return cls(rows / rows.sum(axis=1, keepdims=True))
 
-    def log_densities(self, codes: Any) -> Array:
+    def log_densities(self, codes: Values) -> Array:
         with np.errstate(divide="ignore"):
             # A symbol that is not known says nothing of the state.
             padded = np.vstack([np.log(self.probabilities).T, np.zeros(len(self.probabilities))])
         logs: Array = padded[codes]
         return logs
 
-    def maximised(self, codes: Any, states: Array, limit: float) -> Discrete:
+    def maximised(self, codes: Values, states: Array, limit: float) -> DiscreteEmissions:
         known = codes >= 0
         counts = np.array(
             [
@@ -72,7 +74,7 @@ class Discrete:
             ]
         )
         counts += limit
-        return Discrete(shares(counts, self.probabilities))
+        return DiscreteEmissions(shares(counts, self.probabilities))
 
     def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
         codes = sequences.values
@@ -88,7 +90,7 @@ class Discrete:
     def log_sum(self) -> float:
         return float(np.log(self.probabilities).sum())
 
-    def sample(self, path: Any, random: np.random.RandomState) -> Any:
+    def sample(self, path: IntArray, random: np.random.RandomState) -> Values:
         symbols = self.probabilities.shape[1]
         return np.array([random.choice(symbols, p=self.probabilities[s]) for s in path])
 
@@ -97,7 +99,7 @@ class Discrete:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class GaussianEmissions:
     """Vectors of numbers with a Gaussian for each state."""
 
     means: Array
@@ -107,7 +109,7 @@ class Gaussian:
     @classmethod
     def clustered(
         cls, values: Array, k: int, kind: str, floor: float, random: np.random.RandomState
-    ) -> Gaussian:
+    ) -> GaussianEmissions:
         """Return the Gaussians of k clusters."""
         from sklearn.cluster import KMeans
 
@@ -129,14 +131,14 @@ class Gaussian:
     def log_densities(self, values: Array) -> Array:
         return self._gaussians().log_densities(values)
 
-    def maximised(self, values: Array, states: Array, limit: float) -> Gaussian:
+    def maximised(self, values: Array, states: Array, limit: float) -> GaussianEmissions:
         return self._estimated(values, states, limit)
 
-    def _estimated(self, values: Array, states: Array, floor: float) -> Gaussian:
-        totals = states.sum(axis=0) + _TINY
+    def _estimated(self, values: Array, states: Array, floor: float) -> GaussianEmissions:
+        totals = states.sum(axis=0) + NO_MASS
         means = states.T @ values / totals[:, None]
         covariances = SHAPES[self.kind].estimate(values, states, totals, means, floor)
-        return Gaussian(means, covariances, self.kind)
+        return GaussianEmissions(means, covariances, self.kind)
 
     def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
         gaussians, means, spreads = self._gaussians(), [], []
@@ -149,7 +151,7 @@ class Gaussian:
     def log_sum(self) -> float:
         return 0.0
 
-    def sample(self, path: Any, random: np.random.RandomState) -> Array:
+    def sample(self, path: IntArray, random: np.random.RandomState) -> Array:
         noise = random.standard_normal((len(path), self.means.shape[1]))
         gaussians = self._gaussians()
         rows = [gaussians.coloured(noise[t : t + 1], s) for t, s in enumerate(path)]

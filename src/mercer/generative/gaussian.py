@@ -11,18 +11,22 @@ one for log σ².
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
+from mercer._files.fields import Numbers
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 
 _LOG_2PI = math.log(2 * math.pi)
+NO_MASS = 10 * float(np.finfo(np.float64).eps)
+"""Added to the mass of each component, as in scikit-learn, so that one without rows divides."""
 
 
-class Full:
+class FullCovariance:
     """A matrix of its own for each component."""
 
     shared: ClassVar[bool] = False
@@ -62,7 +66,7 @@ class Full:
         return np.where(rows == columns, 0.5, 1.0)
 
 
-class Tied(Full):
+class TiedCovariance(FullCovariance):
     """One matrix for all components."""
 
     shared = True
@@ -78,7 +82,7 @@ class Tied(Full):
         return _clipped(scatter / totals.sum(), floor)
 
 
-class Diagonal:
+class DiagonalCovariance:
     """A variance for each component and column."""
 
     shared: ClassVar[bool] = False
@@ -111,7 +115,7 @@ class Diagonal:
         return np.full(d, 0.5)
 
 
-class Spherical(Diagonal):
+class SphericalCovariance(DiagonalCovariance):
     """One variance for each component."""
 
     @staticmethod
@@ -120,7 +124,7 @@ class Spherical(Diagonal):
 
     @staticmethod
     def estimate(X: Array, shares: Array, totals: Array, means: Array, floor: float) -> Array:
-        variances = Diagonal.estimate(X, shares, totals, means, 0.0)
+        variances = DiagonalCovariance.estimate(X, shares, totals, means, 0.0)
         return np.asarray(np.maximum(variances.mean(axis=1), floor))
 
     @staticmethod
@@ -130,7 +134,7 @@ class Spherical(Diagonal):
     @staticmethod
     def slopes(z: Array) -> Array:
         """Return ∂ log N/∂ log σ²."""
-        slopes: Array = Diagonal.slopes(z).sum(axis=1, keepdims=True)
+        slopes: Array = DiagonalCovariance.slopes(z).sum(axis=1, keepdims=True)
         return slopes
 
     @staticmethod
@@ -139,12 +143,18 @@ class Spherical(Diagonal):
         return np.full(1, d / 2)
 
 
-SHAPES: dict[str, Any] = {
-    "full": Full,
-    "tied": Tied,
-    "diag": Diagonal,
-    "spherical": Spherical,
+SHAPES: dict[str, type[FullCovariance] | type[DiagonalCovariance]] = {
+    "full": FullCovariance,
+    "tied": TiedCovariance,
+    "diag": DiagonalCovariance,
+    "spherical": SphericalCovariance,
 }
+
+
+def check_axes(covariances: object, kind: str) -> None:
+    """Raise :class:`WrongState` unless these are numbers with as many axes as their kind has."""
+    dimensions = len(SHAPES[kind].shape(1, 1))
+    Numbers(*[f"axis {i}" for i in range(dimensions)]).check(covariances, {})
 
 
 class Gaussians:
@@ -200,7 +210,7 @@ def variance_floor(X: Array, fraction: float) -> float:
     return fraction * (float(X.var(axis=0).mean()) or 1.0)
 
 
-def check_covariances(covariances: Any, kind: str, k: int, d: int, owner: str) -> Array:
+def check_covariances(covariances: ArrayLike, kind: str, k: int, d: int, owner: str) -> Array:
     """Return given covariances as an array, or raise :class:`InvalidParameter`."""
     given = np.asarray(covariances, dtype=np.float64)
     wanted = SHAPES[kind].shape(k, d)

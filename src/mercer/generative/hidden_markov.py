@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _fast
-from mercer._typing import Array, IntArray
+from mercer._files.fields import A, Maybe, Numbers, State, WrongState
+from mercer._sklearn import Interval, StrOptions, fit_context
+from mercer._typing import Array, IntArray, Objects, Seed, Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.generative.ascent import Ascent, best_climb
 from mercer.generative.chain import Chain, Posterior, chain_of, posterior_of, stochastic
 from mercer.generative.emissions import (
-    Discrete,
+    DiscreteEmissions,
     Emissions,
-    Gaussian,
+    GaussianEmissions,
     probability_scores,
     shares,
 )
-from mercer.generative.gaussian import SHAPES, check_covariances, variance_floor
-from mercer.generative.sequences import Sequences, read_series, read_symbols
+from mercer.generative.expectation_maximisation import FIT, FittedByEM
+from mercer.generative.gaussian import SHAPES, check_axes, check_covariances, variance_floor
+from mercer.generative.sequences import Sequences, Values, read_series, read_symbols
 
 
-class HiddenMarkovModel(DensityMixin, BaseEstimator):
+class HiddenMarkovModel(FittedByEM):
     """Hidden Markov model of sequences, fitted by EM in the log domain.
 
     p(x) = Σ_s π(s₀) b(x₀ | s₀) Π_t a(s_t | s_{t−1}) b(x_t | s_t), over all paths s of states
@@ -79,6 +80,29 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
     1989.
     """
 
+    STATE: ClassVar[State] = {
+        **FIT,
+        "start_": Numbers("states", low=0),
+        "transitions_": Numbers("states", "states", low=0),
+        "probabilities_": Maybe(Numbers("states", "symbols", low=0)),
+        "alphabet_": Maybe(A(tuple, size="symbols")),
+        "means_": Maybe(Numbers("states", "features")),
+        "covariances_": Maybe(A(object)),
+    }
+
+    def check_state(self) -> None:
+        """Raise where the parameters are not those of a hidden Markov model."""
+        chain = self.start_, self.transitions_
+        if self.emissions == "gaussian":
+            check_axes(self.covariances_, self.covariance_type)
+            HiddenMarkovModel.gaussian(
+                *chain, self.means_, self.covariances_, self.covariance_type, self.time
+            )
+        else:
+            if not all(isinstance(symbol, str | int) for symbol in self.alphabet_):
+                raise WrongState("its alphabet is not made of symbols")
+            HiddenMarkovModel.discrete(*chain, self.probabilities_, self.alphabet_)
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "emissions": [StrOptions({"gaussian", "discrete"})],
@@ -102,13 +126,13 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         covariance_type: str = "diag",
         floor: float = 1e-6,
         smoothing: float = 0.01,
-        alphabet: Any = None,
+        alphabet: Sequence[Any] | None = None,
         unknown: str = "error",
         time: str = "last",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_init: int = 3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_states = n_states
         self.emissions = emissions
@@ -125,23 +149,28 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
 
     @classmethod
     def discrete(
-        cls, start: Any, transitions: Any, probabilities: Any, alphabet: Any, unknown: str = "error"
+        cls,
+        start: ArrayLike,
+        transitions: ArrayLike,
+        probabilities: ArrayLike,
+        alphabet: Sequence[Any],
+        unknown: str = "error",
     ) -> HiddenMarkovModel:
         """Return the model of symbols with given parameters, as if it had been fitted."""
         pi, A = chain_of(start, transitions)
         B = stochastic(probabilities, (len(pi), len(alphabet)), "probabilities")
         model = cls(len(pi), emissions="discrete", alphabet=alphabet, unknown=unknown)
-        model._publish(Chain(pi, A, Discrete(B)))
+        model._publish(Chain(pi, A, DiscreteEmissions(B)))
         model.alphabet_ = tuple(alphabet)
         return model
 
     @classmethod
     def gaussian(
         cls,
-        start: Any,
-        transitions: Any,
-        means: Any,
-        covariances: Any,
+        start: ArrayLike,
+        transitions: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
         covariance_type: str = "diag",
         time: str = "last",
     ) -> HiddenMarkovModel:
@@ -153,7 +182,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         k, d = mu.shape
         sigma = check_covariances(covariances, covariance_type, k, d, "HiddenMarkovModel")
         model = cls(len(pi), covariance_type=covariance_type, time=time)
-        model._publish(Chain(pi, A, Gaussian(mu, sigma, covariance_type)))
+        model._publish(Chain(pi, A, GaussianEmissions(mu, sigma, covariance_type)))
         return model
 
     @property
@@ -161,8 +190,8 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         """What the sequences are: "series" or "strings"."""
         return "series" if self.emissions == "gaussian" else "strings"
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets = None) -> Self:
         """Fit the model by EM from ``n_init`` starts."""
         if self.emissions == "discrete":
             sequences, alphabet = read_symbols(X, self.alphabet, self.unknown, "HiddenMarkovModel")
@@ -179,20 +208,12 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             total = posterior.log_likelihoods.sum() + self._log_prior(model)
             return float(total / times), lambda: self._maximise(model, sequences, posterior)
 
-        best = best_climb(self, self._starts(sequences, len(alphabet)), step)
-        self._publish(best.parameters)
+        self._publish(self._fit_by_em(self._starts(sequences, len(alphabet)), step))
         if alphabet:
             self.alphabet_ = alphabet
-        self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, best.steps
         return self
 
-    @property
-    def ascent_(self) -> Ascent:
-        """The proof that every step of EM raised the objective."""
-        check_is_fitted(self, "trace_")
-        return Ascent(self.trace_)
-
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Objects) -> Array:
         """Return log p(x) of each sequence; −∞ for one that the model cannot make."""
         sequences, model = self._read(X), self._model()
         out = np.empty(len(sequences))
@@ -202,11 +223,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         )
         return out
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of log p(x) over the sequences."""
-        return float(self.score_samples(X).mean())
-
-    def predict(self, X: Any) -> list[IntArray]:
+    def predict(self, X: Objects) -> list[IntArray]:
         """Return the likeliest path of states of each sequence."""
         sequences, model = self._read(X), self._model()
         path = np.empty(len(sequences.values), dtype=np.int64)
@@ -216,7 +233,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         )
         return sequences.split(path)
 
-    def predict_proba(self, X: Any) -> list[Array]:
+    def predict_proba(self, X: Objects) -> list[Array]:
         """Return, for each sequence, the probability of each state (columns) at each time."""
         sequences = self._read(X)
         return sequences.split(posterior_of(self._model(), sequences).states)
@@ -237,7 +254,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
 
     # ---- scores ------------------------------------------------------------------------------
 
-    def fisher_scores(self, X: Any, weights: str = "softmax") -> Array:
+    def fisher_scores(self, X: Objects, weights: str = "softmax") -> Array:
         """Return ∇ log p(x) for the parameters, one row for each sequence.
 
         The parameters are, in this order, the logits of the start, of each row of the transitions,
@@ -270,7 +287,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
 
     # ---- helpers -----------------------------------------------------------------------------
 
-    def _read(self, X: Any) -> Sequences:
+    def _read(self, X: Objects) -> Sequences:
         check_is_fitted(self, "transitions_")
         owner = "HiddenMarkovModel"
         if self.emissions == "discrete":
@@ -283,7 +300,7 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
             )
         return sequences
 
-    def _written(self, values: Any) -> Any:
+    def _written(self, values: Values) -> Objects:
         """Return a sequence in the form in which it would be given."""
         if self.emissions == "gaussian":
             return values.T if self.time == "last" else values
@@ -317,9 +334,9 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         for _ in range(self.n_init):
             emissions: Emissions
             if symbols:
-                emissions = Discrete.random(sequences.values, k, symbols, random)
+                emissions = DiscreteEmissions.random(sequences.values, k, symbols, random)
             else:
-                emissions = Gaussian.clustered(
+                emissions = GaussianEmissions.clustered(
                     sequences.values, k, self.covariance_type, limit, random
                 )
             start, moves = random.dirichlet(np.full(k, 5.0)), random.dirichlet(np.full(k, 5.0), k)
@@ -329,9 +346,9 @@ class HiddenMarkovModel(DensityMixin, BaseEstimator):
         check_is_fitted(self, "transitions_")
         emissions: Emissions
         if self.emissions == "discrete":
-            emissions = Discrete(self.probabilities_)
+            emissions = DiscreteEmissions(self.probabilities_)
         else:
-            emissions = Gaussian(self.means_, self.covariances_, self.covariance_type)
+            emissions = GaussianEmissions(self.means_, self.covariances_, self.covariance_type)
         return Chain(self.start_, self.transitions_, emissions)
 
     def _publish(self, model: Chain) -> None:

@@ -9,19 +9,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._typing import Array, IntArray
+from mercer._files.fields import COUNT, A, ListOf, Maybe, Number, Numbers, State, WrongState
+from mercer._sklearn import Interval, StrOptions, fit_context
+from mercer._typing import Array, IntArray, Objects, Seed, Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.generative.ascent import Ascent, best_climb
-from mercer.generative.gaussian import SHAPES, Gaussians, check_covariances, is_positive
-
-_TINY = 10 * np.finfo(np.float64).eps
+from mercer.generative.expectation_maximisation import FIT, FittedByEM
+from mercer.generative.gaussian import (
+    NO_MASS,
+    SHAPES,
+    Gaussians,
+    check_axes,
+    check_covariances,
+    is_positive,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +37,7 @@ class _Mixture:
     covariances: Array
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):
+class GaussianMixture(FittedByEM):
     """Mixture of K Gaussians, fitted by EM in the log domain.
 
     p(x) = Σₖ πₖ N(x | μₖ, Σₖ)
@@ -65,6 +71,23 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     Dempster, Laird and Rubin, Maximum likelihood from incomplete data via the EM algorithm, 1977.
     """
 
+    STATE: ClassVar[State] = {
+        **FIT,
+        "weights_": Numbers("components", low=0),
+        "means_": Numbers("components", "features"),
+        "covariances_": A(object),
+        "n_features_in_": COUNT,
+        "lower_bounds_": Maybe(ListOf(Number())),
+        "lower_bound_": Maybe(Number()),
+    }
+
+    def check_state(self) -> None:
+        """Raise where the parameters are not those of a mixture."""
+        check_axes(self.covariances_, self.covariance_type)
+        GaussianMixture.of(self.weights_, self.means_, self.covariances_, self.covariance_type)
+        if self.n_features_in_ != self.means_.shape[1]:
+            raise WrongState("it has not one mean for each column")
+
     takes = "vectors"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -94,10 +117,10 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
+        precisions_init: ArrayLike | None = None,
+        random_state: Seed = None,
         warm_start: bool = False,
         verbose: int = 0,
         verbose_interval: int = 10,
@@ -119,7 +142,11 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     @classmethod
     def of(
-        cls, weights: Any, means: Any, covariances: Any, covariance_type: str = "full"
+        cls,
+        weights: ArrayLike,
+        means: ArrayLike,
+        covariances: ArrayLike,
+        covariance_type: str = "full",
     ) -> GaussianMixture:
         """Return the mixture with given parameters, as if it had been fitted."""
         if covariance_type not in SHAPES:
@@ -141,8 +168,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         model.n_features_in_ = d
         return model
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None) -> Self:
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets = None) -> Self:
         """Fit the mixture by EM from ``n_init`` starts."""
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if len(X) < self.n_components:
@@ -156,37 +183,25 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             rows = logsumexp(joint, axis=1)
             return float(rows.mean()), lambda: self._maximise(X, np.exp(joint - rows[:, None]))
 
-        best = best_climb(self, self._starts(X), step)
-        self._publish(best.parameters)
-        self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, best.steps
-        self.lower_bounds_ = best.trace[: max(1, best.steps)].tolist()
+        self._publish(self._fit_by_em(self._starts(X), step))
+        self.lower_bounds_ = self.trace_[: max(1, self.n_iter_)].tolist()
         self.lower_bound_ = self.lower_bounds_[-1]
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> IntArray:
+    def fit_predict(self, X: Objects, y: Targets = None) -> IntArray:
         """Fit, and return the likeliest component of each row."""
         return np.asarray(self.fit(X).predict(X))
 
-    @property
-    def ascent_(self) -> Ascent:
-        """The proof that every step of EM raised the likelihood."""
-        check_is_fitted(self, "trace_")
-        return Ascent(self.trace_)
-
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Objects) -> Array:
         """Return log p(x) of each row."""
         rows: Array = logsumexp(self._joint(self._checked(X)), axis=1)
         return rows
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of log p(x)."""
-        return float(self.score_samples(X).mean())
-
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: Objects) -> IntArray:
         """Return the likeliest component of each row."""
         return np.asarray(self._joint(self._checked(X)).argmax(axis=1))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Objects) -> Array:
         """Return the probability of each component (columns) given each row."""
         return self._shares(self._checked(X))
 
@@ -203,19 +218,19 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         rows = [gaussians.coloured(noise[labels == k], k) for k in range(len(counts))]
         return np.concatenate(rows), labels
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: Objects) -> float:
         """Return the Bayesian information criterion; lower is better."""
         X = self._checked(X)
         return float(-2 * self.score(X) * len(X) + self._free_parameters() * np.log(len(X)))
 
-    def aic(self, X: Any) -> float:
+    def aic(self, X: Objects) -> float:
         """Return the Akaike information criterion; lower is better."""
         X = self._checked(X)
         return float(-2 * self.score(X) * len(X) + 2 * self._free_parameters())
 
     # ---- scores ------------------------------------------------------------------------------
 
-    def fisher_scores(self, X: Any, weights: str = "softmax") -> Array:
+    def fisher_scores(self, X: Objects, weights: str = "softmax") -> Array:
         """Return ∇ log p(x) for the parameters, one row for each x.
 
         The parameters are, in this order, the logits ηₖ of the weights πₖ = exp ηₖ/Σⱼ exp ηⱼ (or,
@@ -248,7 +263,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     # ---- helpers -----------------------------------------------------------------------------
 
-    def _checked(self, X: Any) -> Array:
+    def _checked(self, X: Objects) -> Array:
         check_is_fitted(self, "means_")
         checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return checked
@@ -269,7 +284,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         return shares
 
     def _maximise(self, X: Array, shares: Array) -> _Mixture:
-        totals = shares.sum(axis=0) + _TINY
+        totals = shares.sum(axis=0) + NO_MASS
         means = shares.T @ X / totals[:, None]
         shape = SHAPES[self.covariance_type]
         covariances = shape.estimate(X, shares, totals, means, self.reg_covar)

@@ -29,26 +29,26 @@ def read_model(text: str) -> Any:
         )
     made = model(**parameters)
     try:
-        made._validate_params()
+        made.check_parameters()
     except ValueError as error:
         raise InvalidParameter(f"model={text!r}: {error}") from None
     return made
 
 
-class Form(NamedTuple):
+class ModelInput(NamedTuple):
     """What a model takes, known before it is made."""
 
     takes: str
     time: str
 
 
-def form_of(text: str) -> Form:
+def form_of(text: str) -> ModelInput:
     """Return what the model that a text describes takes."""
     name, parameters = _parts(text)
     if name == "mixture":
-        return Form("vectors", "last")
+        return ModelInput("vectors", "last")
     series = parameters.get("emissions", "gaussian") == "gaussian"
-    return Form("series" if series else "strings", str(parameters.get("time", "last")))
+    return ModelInput("series" if series else "strings", str(parameters.get("time", "last")))
 
 
 def _parts(text: str) -> tuple[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import gammaincinv
 
@@ -59,7 +60,7 @@ class Gaussian:
         Symmetric and positive semi-definite.
     """
 
-    def __init__(self, mean: Any, covariance: Any = 1.0) -> None:
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike = 1.0) -> None:
         self.mean: Array = np.atleast_1d(np.asarray(mean, dtype=np.float64))
         if self.mean.ndim != 1 or not self.mean.size or not np.isfinite(self.mean).all():
             raise InvalidParameter(
@@ -69,7 +70,7 @@ class Gaussian:
         self._root, self._left = _factor(self.covariance)
 
     @classmethod
-    def estimate(cls, X: Any, *, unbiased: bool = False) -> Self:
+    def estimate(cls, X: ArrayLike, *, unbiased: bool = False) -> Self:
         """Return the likeliest Gaussian for rows of data: Σ with 1/n, or 1/(n−1) if unbiased."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or len(rows) < (2 if unbiased else 1) or not np.isfinite(rows).all():
@@ -99,17 +100,17 @@ class Gaussian:
 
     # ---- values ------------------------------------------------------------------------------
 
-    def mahalanobis(self, X: Any) -> Array:
+    def mahalanobis(self, X: ArrayLike) -> Array:
         """Return √((x−μ)ᵀΣ⁻¹(x−μ)) of each row; ∞ outside the subspace of a singular Σ."""
         rows = self._rows(X)
         z, inside = self._whitened(rows)
         return np.where(inside, np.linalg.norm(z, axis=1), np.inf).reshape(np.shape(X)[:-1])
 
-    def log_density(self, X: Any) -> Array:
+    def log_density(self, X: ArrayLike) -> Array:
         """Return log N(x | μ, Σ) of each row; −∞ outside the subspace of a singular Σ."""
         return -0.5 * (self.mahalanobis(X) ** 2 + self.rank * _LOG_2PI + self._log_determinant())
 
-    def density(self, X: Any) -> Array:
+    def density(self, X: ArrayLike) -> Array:
         """Return N(x | μ, Σ) of each row."""
         return np.exp(self.log_density(X))
 
@@ -130,7 +131,7 @@ class Gaussian:
         logs = other._log_determinant() - self._log_determinant()
         return max(0.0, 0.5 * (traces - self.rank + logs))
 
-    def sample(self, size: int = 1, random_state: Any = None) -> Array:
+    def sample(self, size: int = 1, random_state: int | np.random.Generator | None = None) -> Array:
         """Draw rows x = μ + Rz."""
         random = np.random.default_rng(random_state)
         return self.mean + random.standard_normal((size, self.rank)) @ self._root.T
@@ -161,7 +162,7 @@ class Gaussian:
         at = self._numbers(coordinates)
         return Gaussian(self.mean[at], self.covariance[np.ix_(at, at)])
 
-    def condition(self, coordinates: Sequence[int], values: Any) -> Gaussian:
+    def condition(self, coordinates: Sequence[int], values: ArrayLike) -> Gaussian:
         """Return the distribution of the other coordinates a, given those of some, x_b.
 
         μₐ + ΣabΣbb⁻¹(x_b − μ_b), Σaa − ΣabΣbb⁻¹Σba
@@ -175,7 +176,7 @@ class Gaussian:
             self.covariance[np.ix_(a, b)], self.marginal(b), values, "condition"
         )
 
-    def affine(self, A: Any, b: Any = 0.0) -> Gaussian:
+    def affine(self, A: ArrayLike, b: ArrayLike = 0.0) -> Gaussian:
         """Return the distribution of Ax + b."""
         matrix = np.atleast_2d(np.asarray(A, dtype=np.float64))
         if matrix.ndim != 2 or matrix.shape[1] != len(self) or not np.isfinite(matrix).all():
@@ -198,7 +199,9 @@ class Gaussian:
         joint = self._given(self.covariance, total, other.mean, "product")
         return Weighted(joint, float(total.log_density(other.mean)))
 
-    def observe(self, y: Any, A: Any, noise: Any, b: Any = 0.0) -> Inference:
+    def observe(
+        self, y: ArrayLike, A: ArrayLike, noise: ArrayLike, b: ArrayLike = 0.0
+    ) -> Inference:
         """Apply Bayes' rule to y = Ax + b + ε, ε ~ N(0, noise).
 
         The posterior of x has the mean μ + ΣAᵀS⁻¹(y − Aμ − b) and the covariance
@@ -213,7 +216,7 @@ class Gaussian:
 
     # ---- inside ------------------------------------------------------------------------------
 
-    def _given(self, cross: Array, seen: Gaussian, values: Any, what: str) -> Gaussian:
+    def _given(self, cross: Array, seen: Gaussian, values: ArrayLike, what: str) -> Gaussian:
         """Return this distribution after ``values`` of ``seen``, given Cov(this, seen)."""
         x = np.atleast_1d(np.asarray(values, dtype=np.float64))
         if x.shape != seen.mean.shape or not np.isfinite(x).all():
@@ -246,7 +249,7 @@ class Gaussian:
             return 2 * float(np.log(np.diagonal(self._root)).sum())
         return float(np.log((self._root**2).sum(axis=0)).sum())
 
-    def _rows(self, X: Any) -> Array:
+    def _rows(self, X: ArrayLike) -> Array:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim not in (1, 2) or rows.shape[-1] != len(self):
             raise InvalidInput(
@@ -271,7 +274,7 @@ class Gaussian:
             )
 
 
-def _covariance(given: Any, d: int) -> Array:
+def _covariance(given: ArrayLike, d: int) -> Array:
     matrix = np.asarray(given, dtype=np.float64)
     if matrix.ndim < 2:
         matrix = np.diag(np.broadcast_to(matrix, d)) if matrix.size in (1, d) else matrix

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput, InvalidType
+
+Values: TypeAlias = NDArray[Any]
+"""One row for each time: channels of a series (floats), or a code (whole numbers)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,7 @@ class Sequences:
     Rows are the channels of a series (floats), or one code (a whole number; −1 is unknown).
     """
 
-    values: Any
+    values: Values
     lengths: IntArray
 
     def __len__(self) -> int:
@@ -46,12 +50,12 @@ class Sequences:
         summed: Array = adding @ rows
         return summed
 
-    def split(self, rows: Any) -> list[Any]:
+    def split(self, rows: Values) -> list[Values]:
         """Return the part of each sequence of something with a row for each time."""
         return np.split(rows, self.starts[1:]) if len(self) else []
 
 
-def read_series(X: Any, time: str, owner: str) -> Sequences:
+def read_series(X: Objects, time: str, owner: str) -> Sequences:
     """Return series of numbers: a list of arrays, a table, or a 3-D array of one length.
 
     An array of two dimensions inside a list, or the last two of three, are (channels, time) where
@@ -89,7 +93,7 @@ def read_series(X: Any, time: str, owner: str) -> Sequences:
 
 
 def read_symbols(
-    X: Any, alphabet: Sequence[Any] | None, unknown: str, owner: str
+    X: Objects, alphabet: Sequence[Any] | None, unknown: str, owner: str
 ) -> tuple[Sequences, tuple[Any, ...]]:
     """Return strings, or lists of symbols, as codes, and the alphabet (by default what occurs)."""
     _check_batch(X, owner)
@@ -114,14 +118,14 @@ def read_symbols(
     return Sequences(codes, lengths), tuple(alphabet)
 
 
-def _check_batch(X: Any, owner: str) -> None:
+def _check_batch(X: Objects, owner: str) -> None:
     if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
         raise InvalidType(f"{owner}: expected a list of sequences, got {type(X).__name__}.")
     if len(X) == 0:
         raise InvalidInput(f"{owner}: there are no sequences; at least one is needed.")
 
 
-def _symbols(row: Any, number: int, owner: str) -> Sequence[Any]:
+def _symbols(row: Objects, number: int, owner: str) -> Sequence[Any]:
     if isinstance(row, str):
         return row
     symbols = row.tolist() if isinstance(row, np.ndarray) else row

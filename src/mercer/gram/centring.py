@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from mercer._typing import Array, Index
+from mercer._typing import Array, Index, Rows
 from mercer.exceptions import InvalidInput
-from mercer.gram.operator import GramMatrix, row_numbers
+from mercer.gram.base import GramMatrix, row_numbers
 from mercer.kernels import definite
 from mercer.kernels.definite import Definite
 
@@ -69,12 +69,25 @@ class CentredGram(GramMatrix):
         shifted = self._gram.diag() - 2 * self._row_means + self._total_mean
         return shifted.astype(self.dtype, copy=False)
 
-    def rows(self, index: Any) -> Array:
+    def block(self, rows: Index, columns: Index, out: Array | None = None) -> Array:
+        shift = self._row_means[rows, None] + (self._column_means[columns] - self._total_mean)
+        block = self._gram.block(rows, columns)
+        return np.subtract(block, shift.astype(block.dtype, copy=False), out=out)
+
+    def rows(self, index: Rows) -> Array:
         return self._centred(
             self._gram.rows(index), self._row_means[row_numbers(index, self.shape[0])]
         )
 
-    def take(self, rows: Any, columns: Any = None) -> CentredGram:
+    @property
+    def evaluations(self) -> int:
+        return self._gram.evaluations
+
+    def in_precision(self, dtype: DTypeLike) -> CentredGram:
+        gram = self._gram.in_precision(dtype)
+        return CentredGram(gram, self._total_mean, self._row_means, self._column_means)
+
+    def take(self, rows: Rows, columns: Rows | None = None) -> CentredGram:
         part = self._gram.take(rows, columns)
         at = row_numbers(rows, self.shape[0])
         if columns is not None:
@@ -83,7 +96,7 @@ class CentredGram(GramMatrix):
             other = at if self.symmetric else slice(0, self.shape[1])
         return CentredGram(part, self._total_mean, self._row_means[at], self._column_means[other])
 
-    def dense(self, dtype: Any = None) -> Array:
+    def dense(self, dtype: DTypeLike | None = None) -> Array:
         return self._centred(self._gram.dense(dtype), self._row_means)
 
     def _centred(self, block: Array, row_means: Array) -> Array:
@@ -91,7 +104,7 @@ class CentredGram(GramMatrix):
         block -= (self._column_means - self._total_mean).astype(block.dtype)
         return block
 
-    def _multiply(self, V: Array) -> Array:
+    def multiply(self, V: Array) -> Array:
         sums = V.sum(axis=0)
         result = self._gram @ V
         result -= self._row_means[:, None] * sums

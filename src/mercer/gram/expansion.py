@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mercer._typing import Array
+from mercer._files.fields import A, Numbers, OneOf, State
+from mercer._typing import Array, Objects
 from mercer.exceptions import InvalidInput
-from mercer.gram.operator import Gram
+from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 
@@ -31,10 +33,20 @@ class Expansion:
         The aᵢ; several columns make a function with several values.
     """
 
+    STATE: ClassVar[State] = {
+        "kernel": A(Kernel),
+        "points": A(Points, size="n"),
+        "coefficients": OneOf(Numbers("n"), Numbers("n", "outputs", any_order=True)),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` unless the points were encoded for the kernel."""
+        self.points.check_encoded_for(self.kernel)
+
     # Products with NumPy scalars are ours.
     __array_ufunc__ = None
 
-    def __init__(self, kernel: Kernel, points: Any, coefficients: Any) -> None:
+    def __init__(self, kernel: Kernel, points: Objects, coefficients: ArrayLike) -> None:
         self.points: Points = kernel.encode(points)
         self.kernel = kernel.resolve(self.points)
         values = np.asarray(coefficients)
@@ -47,7 +59,7 @@ class Expansion:
             raise InvalidInput("Expansion: coefficients have to be finite real numbers.")
         self.coefficients: Array = values if values.dtype.kind == "f" else values.astype(float)
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Objects) -> Array:
         """Return f(x) for every x."""
         return Gram(self.kernel, self.kernel.encode(X), self.points) @ self.coefficients
 

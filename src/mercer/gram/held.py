@@ -7,19 +7,25 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mercer import _fast, _memory, _parallel
-from mercer._typing import Array, IntArray
-from mercer.gram.operator import Gram, GramMatrix, row_numbers
+from mercer._typing import Array, Index, IntArray, Rows
+from mercer.gram.base import GramMatrix, placed, row_numbers
+from mercer.gram.computed import Gram
+from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 
-Look = Callable[[slice, slice, Array], None]
+Watcher = Callable[[slice, slice, Array], None]
 
 _TILE = 512
+"""Side of a tile: in float32 it is 1 MB, which stays in a core's cache."""
 _FEW = 10
 """Columns up to which a product is limited by reading the matrix, not by arithmetic."""
 _FULL_PRECISION = 25_000_000
+"""Bytes of a triangle in float64 that no memory misses: 2,500 rows."""
 _SHARE = 4
+"""A matrix may take one part in so many of the memory that is free."""
 
 
 class HeldGram(GramMatrix):
@@ -32,17 +38,18 @@ class HeldGram(GramMatrix):
     gram : Gram
     dtype : dtype
         The precision in which it is held.
-    look : function, optional
+    watch : function, optional
         Is shown each tile, with its rows and columns, in the precision of ``gram``. Threads call
         it side by side.
     """
 
-    def __init__(self, gram: Gram, dtype: Any = None, look: Look | None = None) -> None:
-        gram._check_symmetric()
+    def __init__(
+        self, gram: Gram, dtype: DTypeLike | None = None, watch: Watcher | None = None
+    ) -> None:
+        gram.check_symmetric()
         self.shape = gram.shape
         self.dtype = np.dtype(dtype or gram.dtype)
-        self._definite = gram.definite
-        self._threads = gram._evaluator.threads
+        self._gram, self._threads = gram, gram.threads
         n = self.shape[0]
         count = max(1, -(-n // _TILE))
         size = -(-n // (count * _fast.tiles.ROWS)) * _fast.tiles.ROWS
@@ -52,19 +59,18 @@ class HeldGram(GramMatrix):
         self._places = np.array(pairs, dtype=np.int64)
         # The last tiles may be larger than what they hold; the rest is zero.
         self._tiles: Array = np.empty((len(pairs), size, size), dtype=self.dtype)
-        fine = look is not None or gram.dtype == self.dtype
-        evaluator = (gram if fine else gram.in_precision(self.dtype))._evaluator
-        evaluator._prepare()
+        fine = watch is not None or gram.dtype == self.dtype
+        source = gram if fine else gram.in_precision(self.dtype)
         squares = np.empty(len(pairs))
 
         def task(number: int) -> None:
             i, j = pairs[number]
             tile, place = self._tiles[number], self._tile(i, j)
             tile[len(place) :] = tile[:, place.shape[1] :] = 0
-            out = place if place.dtype == evaluator.pairs.dtype else None
-            values = evaluator.values(self._parts[i], self._parts[j], out)
-            if look is not None:
-                look(self._parts[i], self._parts[j], values)
+            out = place if place.dtype == source.dtype else None
+            values = source.block(self._parts[i], self._parts[j], out)
+            if watch is not None:
+                watch(self._parts[i], self._parts[j], values)
             if values is not place:
                 place[...] = values
             squares[number] = float(np.vdot(tile, tile)) * (1 if i == j else 2)
@@ -80,16 +86,34 @@ class HeldGram(GramMatrix):
 
     @property
     def definite(self) -> Definite:
-        return self._definite
+        return self._gram.definite
 
     @property
     def symmetric(self) -> bool:
         return True
 
+    @property
+    def evaluations(self) -> int:
+        return self._gram.evaluations
+
+    def in_precision(self, dtype: DTypeLike) -> GramMatrix:
+        """Return this matrix, or in another precision the one that it was made from."""
+        return self if np.dtype(dtype) == self.dtype else self._gram.in_precision(dtype)
+
+    def take(self, rows: Rows, columns: Rows | None = None) -> GivenGram:
+        values = self.rows(rows)
+        if columns is None or columns is rows:
+            return GivenGram(values[:, row_numbers(rows, self.shape[1])], self.definite)
+        part = values[:, row_numbers(columns, self.shape[1])]
+        return GivenGram(part, self.definite, symmetric=False)
+
     def diag(self) -> Array:
         return np.concatenate([np.diagonal(self._tile(i, i)) for i in range(len(self._parts))])
 
-    def rows(self, index: Any) -> Array:
+    def block(self, rows: Index, columns: Index, out: Array | None = None) -> Array:
+        return placed(self.rows(rows)[:, columns], out)
+
+    def rows(self, index: Rows) -> Array:
         rows: IntArray = row_numbers(index, self.shape[0])
         out = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
         for i, part in enumerate(self._parts):
@@ -99,11 +123,11 @@ class HeldGram(GramMatrix):
                 out[mine, columns] = self._tile(i, j)[at] if i <= j else self._tile(j, i)[:, at].T
         return out
 
-    def square(self, index: Any) -> Array:
+    def square(self, index: Rows) -> Array:
         rows = row_numbers(index, self.shape[0])
         return np.asarray(self.rows(rows)[:, rows])
 
-    def dense(self, dtype: Any = None) -> Array:
+    def dense(self, dtype: DTypeLike | None = None) -> Array:
         return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)
 
     def _tile(self, i: int, j: int) -> Array:
@@ -111,7 +135,7 @@ class HeldGram(GramMatrix):
         tile: Array = self._tiles[self._numbers[i, j]]
         return tile[: rows.stop - rows.start, : columns.stop - columns.start]
 
-    def _multiply(self, V: Array) -> Array:
+    def multiply(self, V: Array) -> Array:
         n, size = self.shape[0], len(self._parts) * self._tiles.shape[1]
         few = V.shape[1] <= _FEW
         # BLAS is fastest with long rows in float32, and with long columns in float64.

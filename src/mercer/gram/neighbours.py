@@ -9,13 +9,20 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from mercer import _fast, _parallel
-from mercer._typing import Array, IntArray
+from mercer import _fast, _memory, _parallel
+from mercer._typing import Array, Dtype, IntArray
 from mercer.exceptions import InvalidParameter
-from mercer.gram.operator import GramMatrix
+from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
+from mercer.gram.held import HeldGram
 
 WEIGHTS = ("heat", "binary")
 _TILE = 256
+"""Rows and columns of a block: in float64 it is half a megabyte, an L2 cache."""
+_SMALL = 2_048
+"""Rows up to which a matrix is held in float64: 16 MB for its triangle."""
+_SHARE = 2
+"""The matrix may take this part of the memory that is free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +85,31 @@ def neighbour_graph(
 
     def task(pair: tuple[slice, slice]) -> None:
         i, j = pair
-        search.look(i, j, gram.block(i, j))
+        search.add_block(i, j, gram.block(i, j))
 
     _parallel.run(task, pairs, _parallel.thread_count())
     return search.graph()
+
+
+def held_with_graph(
+    gram: Gram, neighbours: int, weights: str, dtype: Dtype
+) -> tuple[HeldGram, NeighbourGraph]:
+    """Hold a matrix in some precision and find its graph, in one pass over its values."""
+    search = NeighbourSearch(gram.diag(), neighbours, weights)
+    held = HeldGram(gram, dtype, search.add_block)
+    return held, search.graph()
+
+
+def held_precision(n: int, cheap: bool) -> np.dtype[Any] | None:
+    """Return the precision in which half of an n × n matrix is held; None where it does not fit.
+
+    Values of an expensive kernel are held in float64, so that none is computed twice.
+    """
+    there = _memory.available_bytes()
+    room = np.inf if there is None else there / _SHARE
+    if 4 * n**2 <= room and (n <= _SMALL or not cheap):
+        return np.dtype(np.float64)
+    return np.dtype(np.float32) if 2 * n**2 <= room else None
 
 
 class NeighbourSearch:
@@ -102,7 +130,7 @@ class NeighbourSearch:
         self._lists: list[_Lists] = []
         self._bounds: Array = np.full(len(self.diagonal), np.inf)
 
-    def look(self, i: slice, j: slice, values: Array) -> None:
+    def add_block(self, i: slice, j: slice, values: Array) -> None:
         """Take in the values of the rows i and the columns j, and those of j and i with them."""
         if not self.count:
             return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -36,7 +37,7 @@ class Repair:
     change: float
     _transform: Array | None
 
-    def apply(self, rows: Any) -> Array:
+    def apply(self, rows: ArrayLike) -> Array:
         """Return the rows k(x, xᵢ) of new points as the repaired matrix would have them."""
         K = np.asarray(rows)
         if K.ndim != 2 or K.shape[1] != len(self.matrix):
@@ -53,7 +54,7 @@ class Repair:
         )
 
 
-def repair(matrix: Any, method: Method = "clip") -> Repair:
+def repair(matrix: ArrayLike, method: Method = "clip") -> Repair:
     """Make a symmetric matrix positive semi-definite by changing its spectrum.
 
     With K = U diag(λ) Uᵀ: ``clip`` max(λ, 0), ``flip`` ∣λ∣, ``shift`` λ + max(0, −λ_min).

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from mercer._files.fields import COUNT, NONE, TEXT, A, ListOf, Mismatch, Number, Numbers, OneOf
+from mercer._files.container import AnyArray
+from mercer._files.fields import COUNT, NONE, TEXT, A, ListOf, Number, Numbers, OneOf, WrongState
 from mercer.exceptions import CannotSave
-from mercer.io.model_values import Stored
+from mercer.io.model_values import Stored, Value
 from mercer.kernels.encoders import as_narwhals, is_frame
-from mercer.kernels.graph_forms import is_graph_mapping
-from mercer.kernels.graph_points import Graph
+from mercer.kernels.graphs.graph_forms import is_graph_mapping
+from mercer.kernels.graphs.graph_points import Graph
+
+Column: TypeAlias = AnyArray | list[Any]
+"""A column of a frame: values, or an array or a graph for each row."""
+Sparse: TypeAlias = sparse.spmatrix | sparse.sparray
 
 SHAPE = ListOf(COUNT, tuple)
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 _UNITS = ("D", "h", "m", "s", "ms", "us", "ns")
 _WIDEST = 64
 """A text array takes its longest text for all; more than this factor above the file is refused."""
@@ -24,7 +31,7 @@ _WIDEST = 64
 # ---- arrays of texts, dates, plain Python values ---------------------------------------------
 
 
-def _texts_state(array: Any) -> dict[str, Any]:
+def _texts_state(array: AnyArray) -> dict[str, Any]:
     try:
         encoded = [text.encode() for text in array.ravel().tolist()]
     except UnicodeEncodeError as error:
@@ -38,45 +45,41 @@ def _make_texts(state: dict[str, Any]) -> Any:
     ends, letters = state["ends"], state["letters"].tobytes()
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
     if (ends < starts).any() or (int(ends[-1]) if len(ends) else 0) != len(letters):
-        raise Mismatch("the ends of its texts are not in order")
+        raise WrongState("the ends of its texts are not in order")
     edges = zip(starts.tolist(), ends.tolist(), strict=True)
     texts = [letters[start:end].decode() for start, end in edges]
     if state["type"] == "U":
         width = 4 * max(map(len, texts), default=0) * len(texts)
         if width > _WIDEST * (len(letters) + ends.nbytes) + (1 << 20):
-            raise Mismatch("its texts differ too much in length for a text array; use objects")
+            raise WrongState("its texts differ too much in length for a text array; use objects")
         array = np.array(texts, dtype=np.str_)
     else:
         array = _objects(texts)
     return _shaped(array, state["shape"])
 
 
-def _make_objects(state: dict[str, Any]) -> Any:
-    return _shaped(_objects(state["values"]), state["shape"])
-
-
 def _make_dates(state: dict[str, Any]) -> Any:
     if state["unit"] not in _UNITS or state["type"] not in ("M", "m"):
-        raise Mismatch("its dates have an unknown unit")
+        raise WrongState("its dates have an unknown unit")
     return state["values"].view(f"{state['type']}8[{state['unit']}]")
 
 
-def _dates_state(array: Any) -> dict[str, Any]:
+def _dates_state(array: AnyArray) -> dict[str, Any]:
     unit, step = np.datetime_data(array.dtype)
     if unit not in _UNITS or step != 1 or array.ndim != 1:
         raise CannotSave(f"an array of type {array.dtype} cannot be saved; use days or seconds.")
     return {"values": array.view(np.int64), "unit": unit, "type": array.dtype.kind}
 
 
-def _objects(values: list[Any]) -> Any:
+def _objects(values: list[Any]) -> AnyArray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-def _shaped(array: Any, shape: tuple[int, ...]) -> Any:
+def _shaped(array: AnyArray, shape: tuple[int, ...]) -> Any:
     if math.prod(shape) != array.size:
-        raise Mismatch("its shape does not fit its number of values")
+        raise WrongState("its shape does not fit its number of values")
     return array.reshape(shape)
 
 
@@ -104,12 +107,12 @@ OBJECTS = Stored(
     np.ndarray,
     {"values": ListOf(OneOf(NONE, A((str, bool, int, float)))), "shape": SHAPE},
     lambda array: {"values": array.ravel().tolist(), "shape": array.shape},
-    _make_objects,
+    lambda state: _shaped(_objects(state["values"]), state["shape"]),
     name="values",
 )
 
 
-def row_of_array(array: Any) -> Stored:
+def row_of_array(array: AnyArray) -> Stored:
     """Return the row for an array that is not one of numbers."""
     if array.dtype.kind in "Mm":
         return DATES
@@ -127,26 +130,21 @@ def row_of_array(array: Any) -> Stored:
 # ---- sparse matrices -------------------------------------------------------------------------
 
 
-def _csr_state(matrix: Any) -> dict[str, Any]:
+def _csr_state(matrix: Sparse) -> dict[str, Any]:
     rows = matrix.tocsr()
     return {"data": rows.data, "indices": rows.indices, "ends": rows.indptr, "shape": rows.shape}
 
 
-def _check_csr(state: dict[str, Any]) -> None:
-    ends, shape = state["ends"], state["shape"]
-    if len(shape) != 2 or len(ends) != shape[0] + 1 or ends[0] != 0:
-        raise Mismatch("its rows do not fit its shape")
-    if (ends[1:] < ends[:-1]).any() or ends[-1] != len(state["data"]):
-        raise Mismatch("the ends of its rows are not in order")
-    if state["indices"].size and not state["indices"].max() < shape[1]:
-        raise Mismatch("it has an entry in a column that is not there")
-
-
 def _csr(cls: type) -> Stored:
     def make(state: dict[str, Any]) -> Any:
-        _check_csr(state)
-        parts = (state["data"], state["indices"], state["ends"])
-        return cls(parts, shape=state["shape"])
+        data, indices, ends, shape = (state[name] for name in fields)
+        if len(shape) != 2 or len(ends) != shape[0] + 1 or ends[0] != 0:
+            raise WrongState("its rows do not fit its shape")
+        if (ends[1:] < ends[:-1]).any() or ends[-1] != len(data):
+            raise WrongState("the ends of its rows are not in order")
+        if indices.size and not indices.max() < shape[1]:
+            raise WrongState("it has an entry in a column that is not there")
+        return cls((data, indices, ends), shape=shape)
 
     fields = {
         "data": Numbers("entries", types="fiub"),
@@ -167,11 +165,11 @@ class Frame:
     """The name under which files hold the frames of all libraries."""
 
 
-def _frame_state(frame: Any) -> dict[str, Any]:
+def _frame_state(frame: Value) -> dict[str, Any]:
     table = as_narwhals(frame)
     library = table.implementation.name.lower()
     state: dict[str, Any] = {
-        "library": library if library in ("pandas", "polars", "pyarrow") else "pandas",
+        "library": library if library in _LIBRARIES else "pandas",
         "names": list(table.columns),
         "columns": [_column(table.get_column(name)) for name in table.columns],
         "index": None,
@@ -182,7 +180,7 @@ def _frame_state(frame: Any) -> dict[str, Any]:
     return state
 
 
-def _column(column: Any) -> Any:
+def _column(column: Value) -> Column:
     """Return a column as an array; what stands for a missing text is None in all libraries."""
     values = column.to_numpy()
     if values.dtype.kind != "O":
@@ -197,49 +195,34 @@ def _column(column: Any) -> Any:
 def _make_frame(state: dict[str, Any]) -> Any:
     names, columns = state["names"], state["columns"]
     if len(names) != len(columns) or len(set(names)) < len(names):
-        raise Mismatch("its columns have not one name each")
+        raise WrongState("its columns have not one name each")
     lengths = {len(column) for column in columns} | (
         set() if state["index"] is None else {len(state["index"])}
     )
-    parts = [part for column in columns for part in _parts(column)]
+    parts = [part for c in columns for part in (c if isinstance(c, list) else [c])]
     if len(lengths) > 1 or any(part.ndim != 1 for part in parts if isinstance(part, np.ndarray)):
-        raise Mismatch("its columns differ in length")
+        raise WrongState("its columns differ in length")
     table = dict(zip(names, columns, strict=True))
     # The library that the model was fitted with may not be here; any other will do.
-    order = sorted(_BUILDERS, key=lambda library: library != state["library"])
-    for library in order:
+    for library in sorted(_LIBRARIES, key=lambda library: library != state["library"]):
         try:
-            return _BUILDERS[library](table, state["index"])
+            return _built(library, table, state["index"])
         except ImportError:
             continue
         except (TypeError, ValueError, OverflowError):
-            raise Mismatch("its columns hold values of different kinds") from None
+            raise WrongState("its columns hold values of different kinds") from None
     return table
 
 
-def _parts(column: Any) -> list[Any]:
-    return column if isinstance(column, list) else [column]
+def _built(library: str, table: dict[str, Column], index: AnyArray | None) -> Value:
+    module: Any = import_module(library)
+    if library == "pandas":
+        return module.DataFrame(table, index=index)
+    plain = {name: _listed(column) for name, column in table.items()}
+    return module.table(plain) if library == "pyarrow" else module.DataFrame(plain)
 
 
-def _pandas(table: dict[str, Any], index: Any) -> Any:
-    import pandas
-
-    return pandas.DataFrame(table, index=index)
-
-
-def _polars(table: dict[str, Any], index: Any) -> Any:
-    import polars
-
-    return polars.DataFrame({name: _listed(column) for name, column in table.items()})
-
-
-def _pyarrow(table: dict[str, Any], index: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.table({name: _listed(column) for name, column in table.items()})
-
-
-def _listed(column: Any) -> Any:
+def _listed(column: Column) -> Any:
     if isinstance(column, list):
         return [part.tolist() if hasattr(part, "tolist") else _fields(part) for part in column]
     return column.tolist() if column.dtype.kind in "OU" else column
@@ -252,8 +235,6 @@ def _fields(graph: Graph | None) -> dict[str, Any] | None:
     given = {name: value for name, value in vars(graph).items() if value is not None}
     return {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in given.items()}
 
-
-_BUILDERS = {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}
 
 FRAME = Stored(
     Frame,
@@ -274,14 +255,14 @@ FRAME = Stored(
 # ---- random numbers --------------------------------------------------------------------------
 
 
-def _random_state(random: Any) -> dict[str, Any]:
+def _random_state(random: np.random.RandomState) -> dict[str, Any]:
     _, key, at, has_gauss, gauss = random.get_state()
     return {"key": key, "at": at, "has_gauss": has_gauss, "gauss": gauss}
 
 
 def _make_random(state: dict[str, Any]) -> Any:
     if state["key"].dtype != np.uint32:
-        raise Mismatch("its key is not made of 32-bit words")
+        raise WrongState("its key is not made of 32-bit words")
     random = np.random.RandomState(0)
     random.set_state(("MT19937", *(state[name] for name in ("key", "at", "has_gauss", "gauss"))))
     return random
@@ -302,7 +283,7 @@ RANDOM = Stored(
 ROWS = (TEXTS, DATES, OBJECTS, CSR_MATRIX, CSR_ARRAY, FRAME, RANDOM)
 
 
-def find(value: Any) -> Stored | None:
+def find(value: Value) -> Stored | None:
     """Return the row for data of another library."""
     if isinstance(value, np.ndarray):
         return row_of_array(value)

@@ -20,13 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer._files.container import TYPES, Content
-from mercer._files.fields import Kind, Mismatch, check_fields
+from mercer._files.fields import Kind, WrongState, check_fields
 from mercer.exceptions import CannotSave, InvalidModelFile
+
+Value: TypeAlias = Any
+"""Plain data, arrays, and objects of the classes in the table."""
+Json: TypeAlias = Any
+"""What a JSON text holds, not checked."""
 
 DEEPEST = 250
 """Levels of objects inside objects."""
@@ -38,8 +43,10 @@ MOST_WORK = 1_000_000
 """Parts of all objects, counted in the same way."""
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LONG_LIST = 16
+"""Lists of numbers from this length on are arrays in the file: shorter ones are smaller as JSON."""
 _LISTED = (np.float64, np.int64, np.bool_)
 _MOST_PENDING = 1_000_000
+"""Objects that wait for others; only an object that refers to itself gets there."""
 
 
 @dataclass(frozen=True)
@@ -81,25 +88,36 @@ class Stored:
         """The name of the class in files."""
         return self.name or self.cls.__name__
 
-    def take(self, value: Any) -> dict[str, Any]:
+    def take(self, value: Value) -> dict[str, Any]:
         """Return the state of an object."""
         if self.state is not None:
             return self.state(value)
         return {name: getattr(value, name) for name in self.fields if hasattr(value, name)}
 
     def restore(self, state: dict[str, Any]) -> Any:
-        """Return the object of a state, or raise :class:`Mismatch`."""
+        """Return the object of a state, or raise :class:`WrongState`."""
         if not self.open and not set(state) <= set(self.fields):
-            raise Mismatch(f"it has no {min(set(state) - set(self.fields))!r}")
+            raise WrongState(f"it has no {min(set(state) - set(self.fields))!r}")
         check_fields(state, self.fields)
-        return self.cls(**state) if self.make is None else self.make(state)
+        if self.make is not None:
+            return self.make(state)
+        made = self.cls(**state)
+        check_parts(made)
+        return made
+
+
+def check_parts(value: Value) -> None:
+    """Ask an object that can tell whether its parts fit together."""
+    check = getattr(value, "check_state", None)
+    if check is not None:
+        check()
 
 
 Finder = Callable[[Any], "Stored | None"]
 """Returns the row of the table for an object, or None where its class has none."""
 
 
-class Writer:
+class ObjectWriter:
     """Turns values into JSON and arrays."""
 
     def __init__(self, find: Finder) -> None:
@@ -108,7 +126,7 @@ class Writer:
         self.objects: list[list[Any]] = []
         self._known: dict[int, tuple[Any, dict[str, int]]] = {}
 
-    def write(self, value: Any, place: str) -> Any:
+    def write(self, value: Value, place: str) -> Any:
         """Return the JSON of a value; its arrays and objects are kept.
 
         Objects are written after the objects inside them, without recursion: kernels may be deep.
@@ -136,7 +154,7 @@ class Writer:
                 raise CannotSave(f"{where}: an object refers to itself, or is nested too deeply.")
         return self._encode(value, place)
 
-    def _state(self, value: Any, place: str) -> tuple[Stored, dict[str, Any]]:
+    def _state(self, value: Value, place: str) -> tuple[Stored, dict[str, Any]]:
         try:
             row = self.find(value)
             if row is not None:
@@ -148,7 +166,7 @@ class Writer:
             "holds numbers, texts, arrays and the machines and kernels of mercer."
         )
 
-    def _encode(self, value: Any, place: str) -> Any:
+    def _encode(self, value: Value, place: str) -> Any:
         # NumPy's float64 is a float and its text is a text, so the order matters here.
         if value is None or isinstance(value, bool | str):
             return str(value) if isinstance(value, str) else value
@@ -187,7 +205,7 @@ class Writer:
         return len(self.arrays) - 1
 
 
-def _objects_in(value: Any, place: str, depth: int = 0) -> Iterator[tuple[Any, str]]:
+def _objects_in(value: Value, place: str, depth: int = 0) -> Iterator[tuple[Any, str]]:
     """Yield the objects inside plain data, and where they are."""
     if depth > DEEPEST_VALUE:
         raise CannotSave(f"{place}: the data are nested too deeply, or contain themselves.")
@@ -201,14 +219,14 @@ def _objects_in(value: Any, place: str, depth: int = 0) -> Iterator[tuple[Any, s
         yield value, place
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: Value) -> bool:
     return (
         value is None or isinstance(value, bool | str | np.generic) or type(value) in (int, float)
     )
 
 
-class Reader:
-    """Turns JSON and arrays into values; refuses everything that ``Writer`` does not write."""
+class ObjectReader:
+    """Turns JSON and arrays into values; refuses what ``ObjectWriter`` does not write."""
 
     def __init__(self, content: Content, rows: Mapping[str, Stored]) -> None:
         self.arrays = content.arrays
@@ -222,7 +240,7 @@ class Reader:
         self._used: set[int] = set()
         self._expands = False
 
-    def read_objects(self, entries: Any) -> None:
+    def read_objects(self, entries: Json) -> None:
         """Make all objects, each from those before it."""
         if not isinstance(entries, list):
             raise InvalidModelFile("its objects are not a list.")
@@ -230,7 +248,7 @@ class Reader:
             self._depth = self._weight = 0
             try:
                 self.objects.append(self._object(entry))
-            except Mismatch as error:
+            except WrongState as error:
                 raise InvalidModelFile(f"object {number} {_named(entry)}: {error}.") from None
             self._work += self._weight + 1
             if self._depth >= DEEPEST or self._work > MOST_WORK:
@@ -238,38 +256,38 @@ class Reader:
             self._depths.append(self._depth + 1)
             self._weights.append(self._weight + 1)
 
-    def _object(self, entry: Any) -> Any:
+    def _object(self, entry: Json) -> Any:
         if not (isinstance(entry, list) and len(entry) == 2 and isinstance(entry[1], dict)):
-            raise Mismatch("it is not a class and a state")
+            raise WrongState("it is not a class and a state")
         row = self.rows.get(entry[0]) if isinstance(entry[0], str) else None
         if row is None:
-            raise Mismatch("there is no such class; perhaps a newer mercer has it")
+            raise WrongState("there is no such class; perhaps a newer mercer has it")
         self._expands = row.expands
         state = {name: self.decode(value) for name, value in entry[1].items()}
         self._expands = False
         if row.formula and self._weight >= LARGEST_FORMULA:
-            raise Mismatch("the formula has too many parts")
+            raise WrongState("the formula has too many parts")
         try:
             return row.restore(state)
-        except Mismatch:
+        except WrongState:
             raise
         except Exception as error:
             # Constructors refuse impossible parameters in many ways, and each means the same here.
             cause = " ".join(str(error).split())[:300].rstrip(".")
-            raise Mismatch(f"{type(error).__name__}: {cause}") from None
+            raise WrongState(f"{type(error).__name__}: {cause}") from None
 
-    def decode(self, value: Any, depth: int = 0) -> Any:
+    def decode(self, value: Json, depth: int = 0) -> Any:
         """Return the value of its JSON."""
         if depth > DEEPEST_VALUE:
-            raise Mismatch("values are nested too deeply")
+            raise WrongState("values are nested too deeply")
         if isinstance(value, float) and not math.isfinite(value):
-            raise Mismatch("a number is too large for a float")
+            raise WrongState("a number is too large for a float")
         if isinstance(value, list):
             return [self.decode(item, depth + 1) for item in value]
         if not isinstance(value, dict):
             return value
         if len(value) != 1:
-            raise Mismatch("a value has more than one form")
+            raise WrongState("a value has more than one form")
         ((form, inner),) = value.items()
         if form == "float" and isinstance(inner, str) and inner in _FLOATS:
             return _FLOATS[inner]
@@ -282,42 +300,42 @@ class Reader:
             if form == "array":
                 return array
             if array.ndim != (form == "list") or (form == "list" and array.dtype not in _LISTED):
-                raise Mismatch(f"an array of shape {array.shape} is no {form}")
+                raise WrongState(f"an array of shape {array.shape} is no {form}")
             return array[()] if form == "scalar" else array.tolist()
         if form == "object":
             return self.reference(inner)
-        raise Mismatch("a value has an unknown form")
+        raise WrongState("a value has an unknown form")
 
     def _dict(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
         result = {}
         for pair in pairs:
             if not (isinstance(pair, list) and len(pair) == 2):
-                raise Mismatch("a dictionary is not made of pairs")
+                raise WrongState("a dictionary is not made of pairs")
             key = self.decode(pair[0], depth)
             if not isinstance(key, str | int | float | bool | np.generic | None) or key in result:
-                raise Mismatch("a dictionary has an impossible key or one twice")
+                raise WrongState("a dictionary has an impossible key or one twice")
             result[key] = self.decode(pair[1], depth)
         return result
 
-    def _array(self, number: Any, once: bool) -> np.ndarray[Any, Any]:
+    def _array(self, number: Json, once: bool) -> np.ndarray[Any, Any]:
         if type(number) is not int or not 0 <= number < len(self.arrays):
-            raise Mismatch("it refers to an array that is not there")
+            raise WrongState("it refers to an array that is not there")
         array = self.arrays[number]
         self._budget -= array.nbytes
         if self._budget < 0 or (once and number in self._used):
-            raise Mismatch("arrays are used again and again")
+            raise WrongState("arrays are used again and again")
         self._used.add(number)
         return array
 
-    def reference(self, number: Any) -> Any:
+    def reference(self, number: Json) -> Any:
         """Return an object by its number."""
         if type(number) is not int or not 0 <= number < len(self.objects):
-            raise Mismatch("it refers to an object that does not stand before it")
+            raise WrongState("it refers to an object that does not stand before it")
         self._depth = max(self._depth, self._depths[number])
         self._weight += self._weights[number]
         return self.objects[number]
 
 
-def _named(entry: Any) -> str:
+def _named(entry: Json) -> str:
     name = entry[0] if isinstance(entry, list) and entry else ""
     return f"({name[:40]})" if isinstance(name, str) else ""

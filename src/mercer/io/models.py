@@ -8,16 +8,16 @@ from typing import Any
 
 from mercer._files import container
 from mercer._files.container import Content
-from mercer._files.fields import Mismatch
+from mercer._files.fields import WrongState
 from mercer.exceptions import CannotSave, InvalidModelFile
-from mercer.io.model_values import Reader, Writer
+from mercer.io.model_values import ObjectReader, ObjectWriter, Value
 
 _PARTS = {"mercer", "objects", "model", "record"}
 
 Path = str | os.PathLike[str]
 
 
-def save(model: Any, path: Path, record: Any = None) -> None:
+def save(model: Value, path: Path, record: Value = None) -> None:
     """Save a model as one file of plain data: arrays and JSON, with a checksum, without code.
 
     The file is written whole or not at all: where something fails, an older file of that name
@@ -79,10 +79,11 @@ def _read(path: Path, part: str) -> Any:
         raise InvalidModelFile(f"{os.fspath(path)!s}: {error}") from None
 
 
-def _content(model: Any, record: Any) -> Content:
+def _content(model: Value, record: Value) -> Content:
+    """Return what to write, or refuse to write what could not be read again."""
     from mercer.io.model_classes import find
 
-    writer = Writer(find)
+    writer = ObjectWriter(find)
     document = {
         "mercer": version("mercer"),
         "model": writer.write(model, type(model).__name__),
@@ -90,12 +91,6 @@ def _content(model: Any, record: Any) -> Content:
         "objects": writer.objects,
     }
     content = Content(document, writer.arrays)
-    _check_readable(content)
-    return content
-
-
-def _check_readable(content: Content) -> None:
-    """Refuse to write what could not be read again."""
     try:
         _restored(container.fresh_arrays(content), "model")
     except InvalidModelFile as error:
@@ -103,6 +98,7 @@ def _check_readable(content: Content) -> None:
             f"The model is not in a state that can be saved: {error} Fit it again, and save it as "
             "it comes from fit."
         ) from None
+    return content
 
 
 def _restored(content: Content, part: str) -> Any:
@@ -111,12 +107,12 @@ def _restored(content: Content, part: str) -> Any:
     document = content.document
     if not isinstance(document, dict) or set(document) != _PARTS:
         raise InvalidModelFile("it holds arrays and JSON, but no model.")
-    reader = Reader(content, ROWS)
+    reader = ObjectReader(content, ROWS)
     reader.read_objects(document["objects"])
     try:
         model = document["model"]
         if not (isinstance(model, dict) and list(model) == ["object"]):
-            raise Mismatch("the model is not an object")
+            raise WrongState("the model is not an object")
         return reader.decode(document[part])
-    except Mismatch as error:
+    except WrongState as error:
         raise InvalidModelFile(f"its {part} is broken: {error}.") from None

@@ -11,6 +11,7 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
+from mercer._typing import Frame
 from mercer.exceptions import InvalidInput
 from mercer.io.table_source import RawTable, Source, arrow, decode
 
@@ -20,6 +21,7 @@ _COUNTS = re.compile(r"(\d{1,12}),(\d{1,9})(,[^,]+)*\Z")
 _END = re.compile(r"\r\n|\r|\n")
 _SAMPLE_LINES, _SAMPLE_TEXT = 200, 1 << 20
 _BLOCK = 1 << 24
+"""Bytes that pyarrow reads at a time: 16 MB."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[iI]nf(inity)?$"
 _NUMBER = re.compile(NUMBER)
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "?")
@@ -203,7 +205,7 @@ def _ragged(text: str, style: _Style, width: int, name: str) -> InvalidInput | N
     return None
 
 
-def _check_quotes(text: str, style: _Style, frame: Any, name: str) -> None:
+def _check_quotes(text: str, style: _Style, frame: Frame, name: str) -> None:
     """Refuse a file whose last value runs to the end because a quote was never closed."""
     if not style.quoted or text.count('"') % 2 == 0 or not len(frame):
         return
@@ -213,7 +215,7 @@ def _check_quotes(text: str, style: _Style, frame: Any, name: str) -> None:
         raise InvalidInput(f"{name}, line {line}: a quote is opened here and never closed.")
 
 
-def _name_columns(frame: Any, header: bool, name: str, notes: list[str]) -> Any:
+def _name_columns(frame: Frame, header: bool, name: str, notes: list[str]) -> Any:
     if not header:
         notes.append("The first line is data, so columns are called column_1, column_2, ….")
         return frame.rename_columns([f"column_{j + 1}" for j in range(frame.num_columns)])

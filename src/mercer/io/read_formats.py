@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer._typing import Objects, Parameter
 from mercer.exceptions import InvalidInput
 from mercer.io.read_csv import read_csv
 from mercer.io.read_fasta import read_fasta
@@ -28,7 +29,7 @@ _PAIR = re.compile(rf"\d+:({_LABEL}|[+-]?(inf|nan))\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Reader:
+class FormatReader:
     """One format: its name, the suffixes it goes by, a test of the content, and the reader."""
 
     name: str
@@ -147,7 +148,7 @@ def _json_column(values: list[Any], name: str, places: list[str], source: str) -
         return pa.array([None if v is None else json.dumps(v) for v in values])
 
 
-def _json_kind(value: Any) -> str:
+def _json_kind(value: Parameter) -> str:
     if isinstance(value, bool):
         return "bool"
     return {int: "number", float: "number", str: "text"}.get(type(value), "nested")
@@ -199,7 +200,7 @@ def _read_libsvm(
     )
 
 
-def _of_width(X: Any, width: int) -> Any:
+def _of_width(X: Objects, width: int) -> Any:
     """Give a matrix as many columns as the training data had; columns not seen there go."""
     if X.shape[1] > width:
         return X.tocsc()[:, :width].tocsr()
@@ -248,14 +249,14 @@ def _is_plain_text(source: Source) -> bool:
 
 
 READERS = (
-    Reader("Parquet", (".parquet", ".pq"), _is_parquet, _read_parquet),
-    Reader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
-    Reader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
-    Reader("graphs", (".zip",), is_graphs, read_graph_table),
-    Reader("time series", (".ts",), is_ts, read_series_table),
-    Reader("series of the UCR archive", (), is_ucr, read_series_table),
-    Reader("LIBSVM", _LIBSVM_SUFFIXES, _is_libsvm, _read_libsvm),
-    Reader(
+    FormatReader("Parquet", (".parquet", ".pq"), _is_parquet, _read_parquet),
+    FormatReader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
+    FormatReader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
+    FormatReader("graphs", (".zip",), is_graphs, read_graph_table),
+    FormatReader("time series", (".ts",), is_ts, read_series_table),
+    FormatReader("series of the UCR archive", (), is_ucr, read_series_table),
+    FormatReader("LIBSVM", _LIBSVM_SUFFIXES, _is_libsvm, _read_libsvm),
+    FormatReader(
         "separated values",
         (".csv", ".tsv", ".tab"),
         _is_plain_text,

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from mercer import _memory
+from mercer._typing import Labels
 from mercer.exceptions import InvalidInput
 from mercer.io.table_source import RawTable, Source, arrow, find_source
-from mercer.kernels.graph_points import Graph
+from mercer.kernels.graphs.graph_points import Graph
 
 _PARTS = (
     "graph_indicator",
@@ -167,7 +168,7 @@ def _parse(name: str, texts: dict[str, str]) -> GraphSet:
     return GraphSet(name, graphs, targets)
 
 
-def _graph(ends: Any, labels: Any, edge_labels: Any, size: int) -> Graph:
+def _graph(ends: Any, labels: Labels, edge_labels: Labels, size: int) -> Graph:
     """Return a graph, as an undirected one where every arc has its counterpart."""
     given = edge_labels if edge_labels is not None else [None] * len(ends)
     arcs = {(u, v): label for (u, v), label in zip(ends.tolist(), given, strict=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from mercer._typing import Column
 from mercer.exceptions import InvalidInput
 from mercer.io.read_csv import MISSING, NUMBER
 from mercer.io.table_source import arrow
@@ -82,7 +83,7 @@ def without_markers(cells: Any, missing: Collection[str] = ()) -> Any:
     return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
 
 
-def plain(column: Any) -> Any:
+def plain(column: Column) -> Any:
     """Return a column of a typed file in one of few types: int64, float64, bool, text, or as is."""
     pa = arrow()
     import pyarrow.compute as pc
@@ -102,7 +103,7 @@ def plain(column: Any) -> Any:
     return column
 
 
-def as_numbers(column: Any, name: str, place: Place) -> Any:
+def as_numbers(column: Column, name: str, place: Place) -> Any:
     """Return a column as float64; text is read as numbers."""
     pa = arrow()
     import pyarrow.compute as pc
@@ -117,7 +118,7 @@ def as_numbers(column: Any, name: str, place: Place) -> Any:
         ) from None
 
 
-def as_text(column: Any, name: str) -> Any:
+def as_text(column: Column, name: str) -> Any:
     """Return a column as text; whole numbers are written without a decimal point."""
     pa = arrow()
     import pyarrow.compute as pc
@@ -135,7 +136,7 @@ def as_text(column: Any, name: str) -> Any:
         ) from None
 
 
-def _moderate(column: Any) -> bool:
+def _moderate(column: Column) -> bool:
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.less(pc.abs(column), 2.0**53)).as_py())
@@ -147,7 +148,7 @@ def _matches(values: Any, pattern: str) -> Any:
     return pc.match_substring_regex(values, pattern)
 
 
-def _combined(column: Any) -> Any:
+def _combined(column: Column) -> Any:
     """Return one array for the chunks of a column."""
     if not hasattr(column, "combine_chunks"):
         return column

@@ -10,15 +10,18 @@ from typing import Any, get_args
 import numpy as np
 from scipy import sparse
 
+from mercer._typing import Column, Objects, Parameter
 from mercer.exceptions import InvalidInput
+from mercer.io.column_kinds import USED, Kind
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow
 from mercer.io.table_target import Task
-from mercer.kernels.auto import USED, Kind
 from mercer.kernels.encoders import as_narwhals, is_frame
 
 _VERSION = 1
+"""The version of written schemas; a reader refuses others."""
 _MOST_COLUMNS = 1_000_000
+"""A file with more columns than any table has was not written by mercer."""
 _NESTED = ("series", "graph")
 _NEVER_FILLED = (*_NESTED, "molecule")
 Label = str | int | float
@@ -57,7 +60,7 @@ class Schema:
         """What each column holds."""
         return {column.name: column.kind for column in self.columns}
 
-    def align(self, X: Any, place: Place = in_row) -> Any:
+    def align(self, X: Objects, place: Place = in_row) -> Any:
         """Return new data with the columns, types and fillings of the training data.
 
         Columns that are missing are an error, others are left out; categories that were never seen
@@ -85,7 +88,7 @@ class Schema:
         columns = {c.name: _aligned(plain(frame[c.name]), c, place) for c in self.columns}
         return pa.table(columns)
 
-    def _align_sparse(self, X: Any) -> Any:
+    def _align_sparse(self, X: Objects) -> Any:
         matrix = sparse.csr_array(X) if sparse.issparse(X) else None
         if matrix is None or matrix.shape[1] != self.width:
             got = "a table" if matrix is None else f"{matrix.shape[1]} columns"
@@ -127,7 +130,7 @@ class Schema:
 _FIELDS = {"version", *Schema.__dataclass_fields__}
 
 
-def _column_from_json(data: Any) -> ColumnSchema:
+def _column_from_json(data: Objects) -> ColumnSchema:
     _check(isinstance(data, dict) and set(data) == {"name", "kind", "fill"}, "columns")
     _check(isinstance(data["name"], str) and data["kind"] in USED, "columns")
     fill = data["fill"]
@@ -137,11 +140,11 @@ def _column_from_json(data: Any) -> ColumnSchema:
     return ColumnSchema(**data)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Parameter) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_label(value: Any) -> bool:
+def _is_label(value: Parameter) -> bool:
     return isinstance(value, str) or (_is_number(value) and math.isfinite(value))
 
 
@@ -153,7 +156,7 @@ def _check(good: bool, name: str) -> None:
 # ---- filling -----------------------------------------------------------------------------------
 
 
-def learn_fill(column: Any, kind: Kind) -> float | str | None:
+def learn_fill(column: Column, kind: Kind) -> float | str | None:
     """Return what stands in for missing values: a median, a category of its own, no text."""
     if kind in _NEVER_FILLED:
         return None

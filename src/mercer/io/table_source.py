@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from mercer import _memory, data
+from mercer._typing import DataSource
 from mercer.exceptions import InvalidInput, InvalidType, MissingDependency
 
 _CHUNK = 1 << 22
+"""Bytes that are unpacked at a time: 4 MB."""
 _TEXT_SAMPLE = 1 << 16
+"""Bytes that show whether a file is text: 64 kB."""
 _GZIP = b"\x1f\x8b"
+"""The first two bytes of a gzip file (RFC 1952)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class RawTable:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-def find_source(source: Any) -> Source:
+def find_source(source: DataSource) -> Source:
     """Return the bytes of a file, or of a data set that comes with mercer."""
     if not isinstance(source, str | PathLike):
         raise InvalidType(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mercer._typing import Column
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.io.table_cells import Place, as_numbers, as_text
 from mercer.io.table_source import arrow
@@ -16,6 +17,7 @@ from mercer.io.table_source import arrow
 Task = Literal["two classes", "many classes", "number", "none"]
 _USUAL = ("target", "y", "class", "label", "diagnosis")
 _FEW = 20
+"""Up to so many distinct values are taken for classes, as a person would."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
 
 
 def find_task(
-    column: Any,
+    column: Column,
     name: str,
     source: str,
     place: Place,
@@ -83,7 +85,7 @@ def find_task(
     return Target(name, values, task, reason, kept if dropped else None, tuple(notes))
 
 
-def _check_labels(column: Any, name: str, source: str, wanted: str | None) -> None:
+def _check_labels(column: Column, name: str, source: str, wanted: str | None) -> None:
     import pyarrow.compute as pc
 
     n, distinct = len(column), len(pc.unique(column))
@@ -99,7 +101,7 @@ def _check_labels(column: Any, name: str, source: str, wanted: str | None) -> No
         )
 
 
-def _task(column: Any, name: str, wanted: str | None) -> tuple[Any, Task, str]:
+def _task(column: Column, name: str, wanted: str | None) -> tuple[Any, Task, str]:
     pa = arrow()
     import pyarrow.compute as pc
 
@@ -115,7 +117,7 @@ def _task(column: Any, name: str, wanted: str | None) -> tuple[Any, Task, str]:
 
 
 def _number_task(
-    column: Any, name: str, n: int, distinct: int, wanted: str | None
+    column: Column, name: str, n: int, distinct: int, wanted: str | None
 ) -> tuple[Any, Task, str]:
     values = column.to_numpy(zero_copy_only=False).astype(np.float64)
     if not np.isfinite(values).all():

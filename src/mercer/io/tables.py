@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer._typing import DataSource, Frame, Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.io.column_kinds import USED, Column, describe_columns
 from mercer.io.read_formats import read_raw
 from mercer.io.table_cells import Place, in_row, plain, typed
 from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill
 from mercer.io.table_source import RawTable, arrow, find_source
 from mercer.io.table_target import Target, Task, choose_target, find_task
-from mercer.kernels.auto import USED, Column, describe_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +154,7 @@ class Table:
 
 
 def read_table(
-    source: Any,
+    source: DataSource,
     target: str | int | bool | None = None,
     *,
     like: Schema | None = None,
@@ -236,7 +237,7 @@ def read_table(
     )
 
 
-def _missing_values(frame: Any) -> dict[str, int]:
+def _missing_values(frame: Frame) -> dict[str, int]:
     counts = {name: int(frame[name].null_count) for name in frame.column_names}
     return {name: count for name, count in counts.items() if count}
 
@@ -273,7 +274,7 @@ def _typed_frame(
 
 
 def _sparse_table(
-    raw: RawTable, source: str, target: Any, like: Schema | None, task: str | None
+    raw: RawTable, source: str, target: Targets, like: Schema | None, task: str | None
 ) -> Table:
     if target not in (None, False):
         raise InvalidInput(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,14 @@ import numpy as np
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels import definite
-from mercer.kernels.base import Kernel
-from mercer.kernels.constant import Constant
+from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.definite import Definite
-from mercer.kernels.encoders import Encoder
-from mercer.kernels.evaluation import Values
 from mercer.kernels.features import Features
+from mercer.kernels.nodes import Pair, Wrapper, bracketed, short_number
+from mercer.kernels.pairs import Values
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points
-from mercer.kernels.statistics import Statistic
+from mercer.kernels.vectors.constant import Constant
 
 _MODEST = 1e6
 """Factors up to this one cannot make bounded values overflow, in sums and products of a few."""
@@ -33,118 +32,25 @@ def as_kernel(value: object) -> Kernel | None:
     """Return a kernel for a kernel or a number, None for anything else."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return Constant(float(value))
-    return value if isinstance(value, Kernel) else None
+    return value if is_kernel(value) else None
 
 
 def product(kernel: Kernel, other: object) -> Any:
     """Return k₁ · k₂, or c · k for a number."""
-    if isinstance(other, Kernel):
+    if is_kernel(other):
         return Product(kernel, other)
     if isinstance(other, numbers.Real) and not isinstance(other, bool):
         return Scaled(kernel, float(other))
     return NotImplemented
 
 
-class _Node(Kernel):
-    """A kernel made of other kernels, its ``children``."""
-
-    children: tuple[str, ...] = ()
-    chain_is_product = False
-    """Whether ``chain`` multiplies by finite numbers that do not depend on the parameter."""
-
-    def check_parameters(self) -> None:
-        for name in self.children:
-            child = getattr(self, name)
-            if not isinstance(child, Kernel):
-                raise InvalidParameter(
-                    f"{type(self).__name__}: {name}={child!r} has to be a kernel."
-                )
-
-    def parts(self) -> list[Kernel]:
-        """Return the kernels that this one is made of."""
-        return [getattr(self, name) for name in self.children]
-
-    def encoders(self) -> dict[Encoder, str]:
-        return {enc: owner for part in self.parts() for enc, owner in part.encoders().items()}
-
-    def statistics(self) -> Sequence[Statistic]:
-        return [statistic for part in self.parts() for statistic in part.statistics()]
-
-    @property
-    def bounded(self) -> bool:
-        return all(part.bounded for part in self.parts())
-
-    @property
-    def has_features(self) -> bool:
-        return all(part.has_features for part in self.parts())
-
-    def free_parameters(self) -> dict[str, float]:
-        return {
-            f"{child}__{name}": value
-            for child in self.children
-            for name, value in getattr(self, child).free_parameters().items()
-        }
-
-    def with_parameters(self, values: dict[str, float]) -> Any:
-        inner: dict[str, dict[str, float]] = {}
-        own: dict[str, Any] = {}
-        for key, value in values.items():
-            child, _, rest = key.partition("__")
-            if rest:
-                inner.setdefault(child, {})[rest] = value
-            else:
-                own[key] = value
-        for child, changes in inner.items():
-            own[child] = getattr(self, child).with_parameters(changes)
-        return self.replace(**own)
-
-    def gradient(self, values: Values, name: str) -> Array:
-        child, _, rest = name.partition("__")
-        return self.chain(values, child, getattr(self, child).gradient(values, rest))
-
-    def slopes(
-        self, values: Values, names: Sequence[str], factor: Any = 1.0
-    ) -> Iterator[tuple[str, Array]]:
-        if not self.chain_is_product:
-            yield from super().slopes(values, names, factor)
-            return
-        own = [name for name in names if name.partition("__")[0] not in self.children]
-        yield from super().slopes(values, own, factor)
-        for child in self.children:
-            inner = [n.removeprefix(f"{child}__") for n in names if n.startswith(f"{child}__")]
-            if inner:
-                # What the chain rule multiplies with is the same for all parameters of a child.
-                passed = self.chain(values, child, factor)
-                for name, slope in getattr(self, child).slopes(values, inner, passed):
-                    yield f"{child}__{name}", slope
-
-    def chain(self, values: Values, child: str, inner: Array) -> Array:
-        """Return the derivative of this kernel, given that of one of its children."""
-        raise NotImplementedError
-
-
-class _Wrapper(_Node):
-    """A kernel made of one other kernel."""
-
-    children = ("kernel",)
-    kernel: Kernel
-
-    def feature_width(self, points: Points) -> float:
-        return self.kernel.feature_width(points)
-
-
-class Sum(_Node):
+class Sum(Pair):
     """Sum of two kernels.
 
     k(x, z) = k₁(x, z) + k₂(x, z)
     """
 
-    children = ("left", "right")
-    chain_is_product = True
-
-    def __init__(self, left: Kernel, right: Kernel) -> None:
-        self.left, self.right = left, right
-        super().__init__()
+    binds = 0
 
     @property
     def definite(self) -> Definite:
@@ -162,22 +68,20 @@ class Sum(_Node):
     def feature_width(self, points: Points) -> float:
         return self.left.feature_width(points) + self.right.feature_width(points)
 
+    def terms(self) -> list[tuple[float, Kernel]]:
+        return self.left.terms() + self.right.terms()
+
     def __repr__(self) -> str:
-        return f"{self.left!r} + {_bracket(self.right, Sum)}"
+        return f"{self.left!r} + {bracketed(self.right, 1)}"
 
 
-class Product(_Node):
+class Product(Pair):
     """Product of two kernels; of kernels on different columns, their tensor product.
 
     k(x, z) = k₁(x, z) · k₂(x, z)
     """
 
-    children = ("left", "right")
-    chain_is_product = True
-
-    def __init__(self, left: Kernel, right: Kernel) -> None:
-        self.left, self.right = left, right
-        super().__init__()
+    binds = 1
 
     @property
     def definite(self) -> Definite:
@@ -201,20 +105,21 @@ class Product(_Node):
         return self.left.feature_width(points) * self.right.feature_width(points)
 
     def __repr__(self) -> str:
-        return f"{_bracket(self.left, Sum)} * {_bracket(self.right, Sum, Product, Scaled)}"
+        return f"{bracketed(self.left, 1)} * {bracketed(self.right, 2)}"
 
 
-class Scaled(_Wrapper):
+class Scaled(Wrapper):
     """A kernel times a number.
 
     c · k(x, z), c ≥ 0
     """
 
+    binds = 1
     chain_is_product = True
 
     def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
-        self.kernel, self.factor = kernel, factor
-        super().__init__()
+        self.factor = factor
+        super().__init__(kernel)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -235,6 +140,9 @@ class Scaled(_Wrapper):
     def evaluate(self, values: Values) -> Array:
         return _multiply(self.kernel.evaluate(values), self.factor)
 
+    def terms(self) -> list[tuple[float, Kernel]]:
+        return [(self.factor * weight, term) for weight, term in self.kernel.terms()]
+
     def free_parameters(self) -> dict[str, float]:
         own = {"factor": float(self.factor)} if self.factor > 0 else {}
         return own | super().free_parameters()
@@ -249,19 +157,21 @@ class Scaled(_Wrapper):
         return self.kernel.feature_map(points).scaled(math.sqrt(self.factor))
 
     def __repr__(self) -> str:
-        return f"{_number(self.factor)} * {_bracket(self.kernel, Sum, Product, Scaled)}"
+        return f"{short_number(self.factor)} * {bracketed(self.kernel, 2)}"
 
 
-class Power(_Wrapper):
+class Power(Wrapper):
     """Power of a kernel.
 
     k(x, z)^p, p ≥ 0; a fractional power is positive semi-definite only of infinitely divisible
     kernels and exists only where k ≥ 0.
     """
 
+    binds = 2
+
     def __init__(self, kernel: Kernel, exponent: float = 2) -> None:
-        self.kernel, self.exponent = kernel, exponent
-        super().__init__()
+        self.exponent = exponent
+        super().__init__(kernel)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -305,20 +215,18 @@ class Power(_Wrapper):
         return float(self.kernel.feature_width(points) ** self.exponent)
 
     def __repr__(self) -> str:
-        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)} ** {_number(self.exponent)}"
+        return f"{bracketed(self.kernel, 3)} ** {short_number(self.exponent)}"
 
 
-class Exp(_Wrapper):
+class Exp(Wrapper):
     """Exponential of a kernel.
 
     exp(k(x, z))
     """
 
+    has_features = False
+    bounded = False
     chain_is_product = True
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        super().__init__()
 
     @property
     def definite(self) -> Definite:
@@ -328,14 +236,6 @@ class Exp(_Wrapper):
     def divisible(self) -> bool:
         return self.definite is Definite.POSITIVE
 
-    @property
-    def has_features(self) -> bool:
-        return False
-
-    @property
-    def bounded(self) -> bool:
-        return False
-
     def evaluate(self, values: Values) -> Array:
         inner = self.kernel.evaluate(values)
         return np.exp(inner, out=inner)
@@ -344,21 +244,23 @@ class Exp(_Wrapper):
         return inner * self.evaluate(values)
 
     def __repr__(self) -> str:
-        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.exp()"
+        return f"{bracketed(self.kernel, 3)}.exp()"
 
 
-class PowerSeries(_Wrapper):
+class PowerSeries(Wrapper):
     """Power series of a kernel.
 
     Σᵢ aᵢ k(x, z)ⁱ with aᵢ ≥ 0, valid where ∣k∣ < R, the radius of convergence. By Cauchy–Schwarz
     it is enough to look at the diagonal of a positive semi-definite k.
     """
 
+    bounded = False
+
     def __init__(
         self, kernel: Kernel, coefficients: Sequence[float], radius: float = math.inf
     ) -> None:
-        self.kernel, self.coefficients, self.radius = kernel, coefficients, radius
-        super().__init__()
+        self.coefficients, self.radius = coefficients, radius
+        super().__init__(kernel)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -380,10 +282,6 @@ class PowerSeries(_Wrapper):
     @property
     def definite(self) -> Definite:
         return definite.of_power_series(self.kernel.definite)
-
-    @property
-    def bounded(self) -> bool:
-        return False
 
     def evaluate(self, values: Values) -> Array:
         return self._horner(self._checked(values), np.asarray(self.coefficients, dtype=float))
@@ -433,8 +331,8 @@ class PowerSeries(_Wrapper):
         return result
 
     def __repr__(self) -> str:
-        radius = "" if self.radius == math.inf else f", radius={_number(self.radius)}"
-        inner = _bracket(self.kernel, Sum, Product, Scaled, Power)
+        radius = "" if self.radius == math.inf else f", radius={short_number(self.radius)}"
+        inner = bracketed(self.kernel, 3)
         return f"{inner}.power_series({np.asarray(self.coefficients).tolist()}{radius})"
 
 
@@ -468,13 +366,3 @@ def _add(a: Array, b: Array) -> Array:
 
 def _multiply(a: Array, b: Array | float) -> Array:
     return np.multiply(a, b, out=a) if a.dtype == np.result_type(a, b) else a * b
-
-
-def _number(value: float) -> str:
-    """Write a number as short as it can be read back."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
-
-
-def _bracket(kernel: Kernel, *weaker: type) -> str:
-    """Write an operand, in brackets if it binds less than the operator around it."""
-    return f"({kernel!r})" if isinstance(kernel, weaker) else repr(kernel)

@@ -6,15 +6,18 @@ import numbers
 from typing import Any, Self, cast
 
 import numpy as np
+from scipy import sparse
 
-from mercer._typing import Array
+from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 
 HEURISTICS = ("scale", "median", "auto")
+_WIDTHS = ("gamma", "sigma", "length_scale")
 _MEDIAN_SAMPLE = 1000
+"""Rows whose distances give the median: half a million pairs."""
 
 
 class Bandwidth(Kernel):
@@ -34,7 +37,7 @@ class Bandwidth(Kernel):
     length_scale: Any
 
     def check_parameters(self) -> None:
-        given = self._given()
+        given = [name for name in _WIDTHS if getattr(self, name) is not None]
         if len(given) > 1:
             raise InvalidParameter(
                 f"{type(self).__name__}: {' and '.join(given)} are names of one width. Give one."
@@ -53,19 +56,24 @@ class Bandwidth(Kernel):
                 check_number(self, name, low=0, open_low=True)
 
     def resolve(self, points: Points) -> Self:
-        name = next(iter(self._given()), None)
-        value = "scale" if name is None else getattr(self, name)
+        for name in _WIDTHS:
+            value = getattr(self, name)
+            if value is not None:
+                break
+        else:
+            name, value = "gamma", "scale"
         if not isinstance(value, str):
             return self
         vectors = cast(Vectors, points[self.encoder])
         length = self._median(vectors) if value == "median" else self._scale(vectors)
-        name = name or "gamma"
         return self.replace(**{name: length if name != "gamma" else self._gamma(length)})
 
     def free_parameters(self) -> dict[str, float]:
-        name = next(iter(self._given()), None)
-        value: Any = None if name is None else getattr(self, name)
-        if name is None or isinstance(value, str):
+        for name in _WIDTHS:
+            value: Any = getattr(self, name)
+            if value is not None:
+                break
+        if value is None or isinstance(value, str):
             return {}
         if isinstance(value, numbers.Real):
             return {name: float(value)}
@@ -92,31 +100,23 @@ class Bandwidth(Kernel):
     @property
     def rate(self) -> float:
         """1/ℓᵖ, the factor between a distance and s; 1 where columns have their own scales."""
+        if isinstance(self.gamma, numbers.Real):
+            return 2 * float(self.gamma) if self.power == 2 else float(self.gamma)
+        width = self.length_scale if self.sigma is None else self.sigma
+        if isinstance(width, numbers.Real):
+            return float(width) ** -self.power
         if self.scales is not None:
             return 1.0
-        name, value = self._settled()
-        if name == "gamma":
-            return 2 * value if self.power == 2 else value
-        return value**-self.power
+        raise InvalidParameter(
+            f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
+        )
 
     def width_gradient(self, name: str, slope: Array) -> Array:
         """Return ∂k/∂log θ of the width ``name``, given s·k′(s) of its columns."""
         slope *= 1 if name == "gamma" else -self.power
         return slope
 
-    def _settled(self) -> tuple[str, float]:
-        for name in self._given():
-            value = getattr(self, name)
-            if not isinstance(value, str):
-                return name, float(value)
-        raise InvalidParameter(
-            f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
-        )
-
-    def _given(self) -> list[str]:
-        return [n for n in ("gamma", "sigma", "length_scale") if getattr(self, n) is not None]
-
-    def _check_scales(self, value: Any) -> None:
+    def _check_scales(self, value: Parameter) -> None:
         scales = np.asarray(value)
         if scales.ndim != 1 or not scales.size or scales.dtype.kind not in "fiu":
             raise InvalidParameter(
@@ -137,7 +137,7 @@ class Bandwidth(Kernel):
         variance = _variance(vectors)
         if variance == 0:
             return 1 / np.sqrt(2) if self.power == 2 else 1.0
-        d = vectors.dimension
+        d = vectors.values.shape[1]
         return float(np.sqrt(d * variance / 2) if self.power == 2 else d * np.sqrt(variance))
 
     def _median(self, vectors: Vectors) -> float:
@@ -155,7 +155,7 @@ class Bandwidth(Kernel):
 
 def _variance(vectors: Vectors) -> float:
     values = vectors.values
-    if not vectors.is_sparse:
+    if not sparse.issparse(values):
         return float(values.var(dtype=np.float64))
     size = values.shape[0] * values.shape[1]
     mean = values.sum(dtype=np.float64) / size

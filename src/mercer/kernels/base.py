@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 
 from mercer import _memory
-from mercer._typing import Array
+from mercer._typing import Array, Column, Objects
 from mercer.exceptions import InvalidInput, NoFeatureMap, NoGradient
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, row_count
-from mercer.kernels.evaluation import Evaluator, Pairs, Values
+from mercer.kernels.evaluation import Evaluator
+from mercer.kernels.pairs import Pairs, Values
 from mercer.kernels.parameters import Parametrised
-from mercer.kernels.points import Points
+from mercer.kernels.points import Points, is_points
 from mercer.kernels.statistics import Compared, Side, Statistic
 
 if TYPE_CHECKING:
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from mercer.kernels.features import Features
 
 _LARGE = 1 << 26
+"""From 64 MiB on the memory of a matrix is compared with what there is."""
+
+
+def is_kernel(value: object) -> TypeGuard[Kernel]:
+    """Tell a kernel from the numbers, names, functions and matrices that may stand in its place."""
+    return isinstance(value, Kernel)
 
 
 class Kernel(Parametrised):
@@ -39,22 +46,25 @@ class Kernel(Parametrised):
     # Binary operators of NumPy scalars give way to ours.
     __array_ufunc__ = None
 
+    binds: ClassVar[int] = 3
+    """How tightly a kernel holds together as text: sums 0, products 1, powers 2, all others 3."""
+
     # ---- what a user calls -------------------------------------------------------------------
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: Objects, Y: Objects = None) -> Array:
         """Return the matrix of k(x, z) for x in ``X`` (rows) and z in ``Y`` (columns, default X).
 
         Heuristic parameters (``"scale"``, ``"median"``) are settled on ``Y``, or on ``X`` alone.
         """
         kernel, pairs = self._bind(X, Y)
-        return kernel._dense(pairs)
+        return kernel.dense(pairs)
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Objects) -> Array:
         """Return k(x, x) for every x in ``X``, without the matrix."""
         kernel, pairs = self._bind(X, None)
         return Evaluator(kernel, pairs).diagonal()
 
-    def features(self, X: Any) -> Features:
+    def features(self, X: Objects) -> Features:
         """Return the finite feature map φ(x) of every x, with k(x, z) = φ(x)·φ(z) exactly."""
         if not self.has_features:
             raise NoFeatureMap(
@@ -64,7 +74,7 @@ class Kernel(Parametrised):
         points = self.encode(X)
         return self.resolve(points).feature_map(points)
 
-    def gradients(self, X: Any, Y: Any = None) -> Iterator[tuple[str, Array]]:
+    def gradients(self, X: Objects, Y: Objects = None) -> Iterator[tuple[str, Array]]:
         """Yield (name, ∂K/∂log θ) for each free parameter θ, one matrix at a time."""
         kernel, pairs = self._bind(X, Y)
         for name in kernel.free_parameters():
@@ -72,9 +82,9 @@ class Kernel(Parametrised):
             def formula(values: Values, name: str = name) -> Array:
                 return kernel.gradient(values, name)
 
-            yield name, kernel._dense(pairs, formula)
+            yield name, kernel.dense(pairs, formula)
 
-    def distance(self, X: Any, Y: Any = None) -> Array:
+    def distance(self, X: Objects, Y: Objects = None) -> Array:
         """Return ‖φ(x) − φ(z)‖ = √(k(x,x) + k(z,z) − 2 k(x,z)), the distance in feature space."""
         kernel, pairs = self._bind(X, Y)
 
@@ -83,7 +93,7 @@ class Kernel(Parametrised):
             squared: Array = ends - 2 * kernel.evaluate(values)
             return np.sqrt(np.maximum(squared, 0))
 
-        distances = kernel._dense(pairs, formula)
+        distances = kernel.dense(pairs, formula)
         if Y is None:
             # Rounding left the square roots of tiny differences.
             np.fill_diagonal(distances, 0)
@@ -91,29 +101,55 @@ class Kernel(Parametrised):
 
     # ---- the face for machines ---------------------------------------------------------------
 
-    def encode(self, X: Any) -> Points:
+    def encode(self, X: Objects) -> Points:
         """Return ``X`` as points: validated, compact, each distinct view of it made once."""
-        if isinstance(X, Points):
+        if is_points(X):
             return X
         count = row_count(X)
         if count == 0:
             raise InvalidInput(f"{self}: X has no rows; at least one object is needed.")
-        leaves = {enc: enc.encode(X, owner) for enc, owner in self.encoders().items()}
-        types = [leaf.dtype for leaf in leaves.values() if hasattr(leaf, "dtype")]
+        leaves, types = {}, []
+        for encoder, owner in self.encoders().items():
+            leaf: Any = encoder.encode(X, owner)
+            leaves[encoder] = leaf
+            dtype = getattr(leaf, "dtype", None)
+            if dtype is not None:
+                types.append(dtype)
         if not types:
             single = getattr(X, "dtype", None) == np.float32
             types = [np.dtype(np.float32 if single else np.float64)]
         return Points.of(leaves, count, np.result_type(*types))
+
+    def training_points(self, X: Objects) -> Points:
+        """Return training data as points; a kernel that holds them all does not need ``X``."""
+        return self.encode(X)
 
     def resolve(self, points: Points) -> Self:
         """Return a kernel whose heuristic parameters are settled on training points."""
         settled = {
             name: value.resolve(points)
             for name, value in self.get_params(deep=False).items()
-            if isinstance(value, Kernel)
+            if is_kernel(value)
         }
         changed = {n: kernel for n, kernel in settled.items() if kernel is not getattr(self, n)}
         return self.replace(**changed)
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether objects are rows of numbers and nothing else."""
+        return all(encoder.takes_vectors for encoder in self.encoders())
+
+    is_function: ClassVar[bool] = False
+    """Whether the values are what a function of the user's returns."""
+
+    @property
+    def known_rows(self) -> int | None:
+        """How many objects the kernel knows the values of, None where it computes them of any."""
+        return None
+
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """Return the summands w · k of this kernel, each as (w, k)."""
+        return [(1.0, self)]
 
     @property
     def definite(self) -> Definite:
@@ -249,7 +285,7 @@ class Kernel(Parametrised):
 
         return wrappers.Normalized(self)
 
-    def on(self, *columns: Any, missing: str = "error") -> wrappers.On:
+    def on(self, *columns: Column, missing: str = "error") -> wrappers.On:
         """Return this kernel on some columns of a table (names) or of an array (positions).
 
         Rows in which one of these values is missing are refused (``missing="error"``), have k = 0
@@ -263,12 +299,13 @@ class Kernel(Parametrised):
 
     # ---- helpers -----------------------------------------------------------------------------
 
-    def _bind(self, X: Any, Y: Any) -> tuple[Self, Pairs]:
+    def _bind(self, X: Objects, Y: Objects) -> tuple[Self, Pairs]:
         A = self.encode(X)
         B = A if Y is None else self.encode(Y)
         return self.resolve(B), Pairs(A, B)
 
-    def _dense(self, pairs: Pairs, formula: Any = None) -> Array:
+    def dense(self, pairs: Pairs, formula: Callable[[Values], Array] | None = None) -> Array:
+        """Return the values of all pairs, or another formula of theirs, as one array."""
         n, m = pairs.shape
         size = n * m * pairs.dtype.itemsize
         if size > _LARGE:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
 
+from mercer._files.fields import COUNT, FLAG, State
+from mercer._typing import Frame, Parameter
 from mercer.exceptions import InvalidInput, InvalidType
 from mercer.kernels.points import Categories, Leaf, Objects, Vectors
 
@@ -18,8 +21,26 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Encoder:
-    """One way to look at objects; equal encoders give equal leaves, so each runs once a batch."""
+    """One way to look at objects; equal encoders give equal leaves, so each runs once a batch.
 
+    A subclass is a frozen dataclass with ``encode``, which looks at one object at a time and
+    remembers nothing. A kernel names its encoder in the class attribute ``encoder``.
+    """
+
+    STATE: ClassVar[State] = {}
+    """The fields and their kinds, for files."""
+    makes: ClassVar[type | None] = None
+    """The class of the leaves, where an encoder can be stored."""
+
+    def is_own(self, leaf: Any) -> bool:
+        """Whether a leaf is one that this encoder can have made."""
+        return type(leaf) is self.makes
+
+    def identity(self, leaf: Any, row: int) -> Hashable:
+        """Return what tells an object of a leaf from others; equal objects have it in common."""
+        return repr(leaf.take(slice(row, row + 1)))
+
+    takes_vectors: ClassVar[bool] = False
     columns: ClassVar[Any] = None
     inner: ClassVar[Any] = None
     stand_in: ClassVar[Any] = None
@@ -36,11 +57,27 @@ class Encoder:
 class VectorEncoder(Encoder):
     """Numbers in rows: arrays, SciPy sparse, frames, nested lists; finite; float32 stays."""
 
+    STATE: ClassVar[State] = {"nonnegative": FLAG}
+    makes = Vectors
+
+    def is_own(self, leaf: Any) -> bool:
+        """Whether a leaf is one that this encoder can have made."""
+        return super().is_own(leaf) and not (self.nonnegative and (leaf.numbers < 0).any())
+
+    def identity(self, leaf: Vectors, row: int) -> Hashable:
+        return (leaf.take(slice(row, row + 1)).dense() + 0.0).tobytes()
+
     nonnegative: bool = False
+    takes_vectors = True
     stand_in = 0.0
 
     def encode(self, X: Any, owner: str) -> Vectors:
-        vectors = _sparse_vectors(X, owner) if sparse.issparse(X) else _dense_vectors(X, owner)
+        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] and X.dtype in _FLOATS:
+            vectors = Vectors(np.ascontiguousarray(X))
+        elif sparse.issparse(X):
+            vectors = _sparse_vectors(X, owner)
+        else:
+            vectors = _dense_vectors(X, owner)
         _check_finite(vectors, owner)
         if self.nonnegative:
             _check_nonnegative(vectors, owner)
@@ -50,6 +87,11 @@ class VectorEncoder(Encoder):
 @dataclass(frozen=True)
 class CategoryEncoder(Encoder):
     """Categories in rows: text, whole numbers, booleans; each value is hashed by itself."""
+
+    makes = Categories
+
+    def identity(self, leaf: Categories, row: int) -> Hashable:
+        return bytes(leaf.codes[row])
 
     stand_in = ""
 
@@ -76,6 +118,10 @@ class CategoryEncoder(Encoder):
 class ObjectEncoder(Encoder):
     """Objects as they are, one a row."""
 
+    def identity(self, leaf: Objects, row: int) -> Hashable:
+        item = leaf.items[row]
+        return item.tobytes() if isinstance(item, np.ndarray) else repr(item)
+
     def encode(self, X: Any, owner: str) -> Objects:
         del owner
         if is_frame(X):
@@ -92,12 +138,22 @@ class ObjectEncoder(Encoder):
 
 @dataclass(frozen=True)
 class RowNumberEncoder(Encoder):
-    """Row numbers of a matrix of ``size`` rows."""
+    """Row numbers of a matrix of ``size`` rows, or new rows of as many values."""
+
+    STATE: ClassVar[State] = {"size": COUNT}
+    makes = Objects
+    identity = ObjectEncoder.identity
+
+    def is_own(self, leaf: Any) -> bool:
+        """Whether a leaf is one that this encoder can have made."""
+        return super().is_own(leaf) and bool(((leaf.items >= 0) & (leaf.items < self.size)).all())
 
     size: int
 
     def encode(self, X: Any, owner: str) -> Objects:
         rows = np.asarray(X)
+        if rows.ndim == 2 and rows.shape[1] == self.size and rows.dtype.kind == "f":
+            return Objects(rows)
         if rows.ndim == 2 and rows.shape[1] == 1:
             rows = rows[:, 0]
         if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):
@@ -135,7 +191,7 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
-def as_narwhals(frame: Any) -> Any:
+def as_narwhals(frame: Frame) -> Any:
     """Return ``frame`` behind the one face that narwhals gives to all data frames."""
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
@@ -148,7 +204,7 @@ def as_narwhals(frame: Any) -> Any:
     return wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
 
 
-def column_names(frame: Any) -> list[Any]:
+def column_names(frame: Frame) -> list[Any]:
     """Return the names of the columns of a frame, which have to differ."""
     names = list(frame.column_names if hasattr(type(frame), "column_names") else frame.columns)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -208,7 +264,7 @@ def _dense_vectors(X: Any, owner: str) -> Vectors:
     return Vectors(np.ascontiguousarray(_as_floats(array, names, owner)), names)
 
 
-def _frame_values(frame: Any, owner: str) -> np.ndarray[Any, Any]:
+def _frame_values(frame: Frame, owner: str) -> np.ndarray[Any, Any]:
     columns = []
     for name in column_names(frame):
         column = frame.get_column(name)
@@ -248,7 +304,7 @@ def _as_floats(
     return np.array(numbers_only, dtype=np.float64).reshape(array.shape)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: Parameter) -> bool:
     """Tell whether a value stands for a missing one: None, NaN, NaT, pandas' NA."""
     if value is None:
         return True
@@ -257,7 +313,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _check_finite(vectors: Vectors, owner: str) -> None:
-    data = vectors.values.data if vectors.is_sparse else vectors.values
+    data = vectors.values.data if sparse.issparse(vectors.values) else vectors.values
     with np.errstate(over="ignore", invalid="ignore"):
         if math.isfinite(data.sum(dtype=np.float64)):
             return
@@ -336,7 +392,7 @@ def _missing_category(owner: str, row: int, column: int) -> str:
     )
 
 
-def _value_code(value: Any) -> int:
+def _value_code(value: Parameter) -> int:
     """Hash one value; 1, 1.0 and True are equal in Python and get equal codes."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, numbers.Real) and float(value).is_integer() and abs(float(value)) < 2**62:

@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from mercer._typing import Parameter
 from mercer.exceptions import InvalidExpression, InvalidParameter
 from mercer.kernels import registry
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.writing import write
 
 _MAX_LENGTH, _MAX_DEPTH, _MAX_KERNELS = 10_000, 40, 200
@@ -184,7 +185,7 @@ class _Parser:
 
     def combine(self, sign: _Token, left: Kernel | float, right: Kernel | float) -> Any:
         """Apply an operator to kernels, or to plain numbers."""
-        if not isinstance(left, Kernel) and not isinstance(right, Kernel):
+        if isinstance(left, int | float) and isinstance(right, int | float):
             # Whole numbers of Python would grow without bound.
             left, right = float(left), float(right)
             if sign.text == "**":
@@ -365,11 +366,11 @@ class _Parser:
     # ---- kernels -----------------------------------------------------------------------------
 
     def as_kernel(self, value: Kernel | float, position: int) -> Kernel:
-        if isinstance(value, Kernel):
+        if is_kernel(value):
             return value
         self.fail(f"Expected a kernel, found the number {value:g}", position)
 
-    def on(self, kernel: Kernel, columns: list[Any], missing: Any, position: int) -> Kernel:
+    def on(self, kernel: Kernel, columns: list[Any], missing: Parameter, position: int) -> Kernel:
         return self.build_kernel(position, lambda: kernel.on(*columns, missing=missing))
 
     def build_kernel(self, position: int, make: Callable[[], Any]) -> Kernel:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import Array, Index
+from mercer._typing import Array, Dtype, Index, Matrix
 
 Keys = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -25,7 +25,7 @@ class Features:
     keys: Keys
 
     @classmethod
-    def numbered(cls, values: Any) -> Features:
+    def numbered(cls, values: Matrix) -> Features:
         """Name the columns 0, 1, 2 …: every batch has all of them."""
         return cls(values, np.arange(values.shape[1], dtype=np.uint64))
 
@@ -89,7 +89,9 @@ class Features:
             return result.toarray() if sparse.issparse(result) else np.asarray(result)
         return self.values @ other
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(
+        self, dtype: Dtype | None = None, copy: bool | None = None
+    ) -> np.ndarray[Any, Any]:
         dense = self.toarray()
         return dense if dtype is None else dense.astype(dtype)
 
@@ -143,7 +145,9 @@ class _Transposed:
     def T(self) -> Features:
         return self.features
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(
+        self, dtype: Dtype | None = None, copy: bool | None = None
+    ) -> np.ndarray[Any, Any]:
         return self.features.__array__(dtype).T
 
 

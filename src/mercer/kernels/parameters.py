@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._typing import Parameter
 from mercer.exceptions import InvalidParameter
 
 
@@ -43,7 +44,7 @@ class Parametrised:
                 params.update({f"{name}__{k}": v for k, v in value.get_params().items()})
         return params
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: Parameter) -> Self:
         """Set parameters by name; ``left__gamma`` reaches the ``gamma`` of ``left``.
 
         Where one of them is refused, all stay as they were.
@@ -79,9 +80,16 @@ class Parametrised:
         self.check_parameters()
         return self
 
-    def replace(self, **params: Any) -> Self:
+    def replace(self, **params: Parameter) -> Self:
         """Return a copy with other parameters; nested names work as in ``set_params``."""
-        return self.__sklearn_clone__().set_params(**params) if params else self
+        if not params:
+            return self
+        # What is replaced as a whole need not be copied, and a new object need not be restored.
+        clone = type(self).__new__(type(self))
+        for name in self.parameter_names():
+            if name not in params:
+                clone.__dict__[name] = _copy(getattr(self, name))
+        return clone._set_params(params)
 
     def __sklearn_clone__(self) -> Self:
         values = self.get_params(deep=False)
@@ -93,7 +101,6 @@ class Parametrised:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        assert isinstance(other, Parametrised)
         return self is other or all(
             same_value(getattr(self, name), getattr(other, name)) for name in self.parameter_names()
         )
@@ -112,7 +119,7 @@ class Parametrised:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def same_value(a: Any, b: Any) -> bool:
+def same_value(a: Parameter, b: Parameter) -> bool:
     """Tell whether two parameter values are equal; arrays are compared entry by entry."""
     if a is b:
         return True
@@ -149,18 +156,18 @@ def check_number(
     raise InvalidParameter(f"{type(owner).__name__}: {name}={value!r} has to be {kind}{bound}.")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Parameter) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Parameter) -> Any:
     """Copy what may change (nested kernels, lists); arrays and functions are shared."""
     if isinstance(value, Parametrised):
         return value.__sklearn_clone__()
     return list(value) if isinstance(value, list) else value
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: Parameter) -> Any:
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
         # Equal numbers have equal hashes, whatever their types.
@@ -173,7 +180,7 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _short(value: Any) -> str:
+def _short(value: Parameter) -> str:
     if isinstance(value, np.ndarray):
         if value.size > 8:
             return f"<array {' × '.join(map(str, value.shape))}>"

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
 
 import numpy as np
 from scipy import sparse
 
+from mercer._files.fields import CSR, NONE, A, ListOf, Numbers, OneOf, State, WrongState
 from mercer._typing import Array, Index
 from mercer.exceptions import InvalidInput
 
 if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
     from mercer.kernels.encoders import Encoder
 
 
@@ -39,6 +41,24 @@ class Vectors:
     values: Any
     names: tuple[str, ...] | None = None
 
+    STATE: ClassVar[State] = {
+        "values": OneOf(Numbers("n", "d"), CSR),
+        "names": OneOf(NONE, ListOf(A((str, int)), tuple)),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where types, columns and names do not fit."""
+        if self.numbers.dtype not in (np.float32, np.float64) or not self.dimension:
+            raise WrongState("its numbers are neither float32 nor float64, or it has no columns")
+        if self.names is not None and len(self.names) != self.dimension:
+            raise WrongState("it has not one name for each column")
+
+    @property
+    def numbers(self) -> Array:
+        """All numbers, or those that are not zero where the rows are sparse."""
+        found: Array = self.values.data if self.is_sparse else self.values
+        return found
+
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
@@ -57,7 +77,7 @@ class Vectors:
 
     @cached_property
     def squared_norms(self) -> Array:
-        if self.is_sparse:
+        if sparse.issparse(self.values):
             return np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
         norms: Array = np.einsum("ij,ij->i", self.values, self.values)
         return norms
@@ -83,7 +103,7 @@ class Vectors:
 
     def astype(self, dtype: np.dtype[Any]) -> Vectors:
         """Return the rows in another type; squared norms that are known are not computed anew."""
-        if dtype == self.dtype:
+        if dtype == self.values.dtype:
             return self
         part = Vectors(self.values.astype(dtype), self.names)
         if "squared_norms" in self.__dict__:
@@ -101,6 +121,13 @@ class Categories:
     """Rows of categories, each a 64-bit code that depends on the value alone."""
 
     codes: np.ndarray[Any, np.dtype[np.uint64]]
+
+    STATE: ClassVar[State] = {"codes": Numbers("n", "d", types="u")}
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` unless there are codes of 64 bits."""
+        if self.codes.dtype != np.uint64 or not self.codes.shape[1]:
+            raise WrongState("its codes have not 64 bits, or it has no columns")
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])
@@ -120,6 +147,9 @@ class Objects:
 
     items: np.ndarray[Any, Any]
 
+    STATE: ClassVar[State] = {"items": Numbers("n", types="i")}
+    """Row numbers, that is: other objects are not stored."""
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -130,6 +160,11 @@ class Objects:
     def join(self, other: Objects) -> Objects:
         """Return the objects of both."""
         return Objects(np.concatenate([self.items, other.items]))
+
+
+def is_points(value: object) -> TypeGuard[Points]:
+    """Tell points from data that are not encoded yet."""
+    return isinstance(value, Points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +206,11 @@ class Points:
         leaves = {encoder: leaf.join(other[encoder]) for encoder, leaf in self.leaves.items()}
         dtype = np.result_type(self.dtype, other.dtype)
         return Points(leaves, np.concatenate([self.ids, other.ids]), dtype)
+
+    def check_encoded_for(self, kernel: Kernel) -> None:
+        """Raise :class:`WrongState` unless these points were encoded for a kernel."""
+        if set(self.leaves) != set(kernel.encoders()):
+            raise WrongState(f"its points were not encoded for its kernel {str(kernel)[:80]}")
 
     def within(self, columns: tuple[Any, ...]) -> Points:
         """Return the points as a kernel sees them that lives on some columns of a table."""

@@ -11,19 +11,24 @@ from typing import Literal
 
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.categorical import Delta, Overlap
-from mercer.kernels.constant import Constant, White
-from mercer.kernels.dot import Cosine, Linear, Polynomial, Sigmoid
-from mercer.kernels.explicit import GaussianBasis, Monomials, RandomFourierFeatures
-from mercer.kernels.fisher import Fisher
-from mercer.kernels.graph_walks import RandomWalk
-from mercer.kernels.graphs import (
+from mercer.kernels.graphs.random_walk import RandomWalk
+from mercer.kernels.graphs.refinement import (
     ShortestPath,
     WeisfeilerLehman,
     WeisfeilerLehmanOptimalAssignment,
 )
-from mercer.kernels.histogram import AdditiveChi2, Chi2, Intersection
-from mercer.kernels.radial import (
+from mercer.kernels.series.alignment import DTW, GlobalAlignment
+from mercer.kernels.strings.kmers import GappyKmer, Mismatch, Spectrum
+from mercer.kernels.strings.subsequences import Subsequence
+from mercer.kernels.strings.words import BagOfWords
+from mercer.kernels.trees.subtrees import SubsetTree, Subtree
+from mercer.kernels.vectors.categorical import Delta, Overlap
+from mercer.kernels.vectors.constant import Constant, White
+from mercer.kernels.vectors.dot import Cosine, Linear, Polynomial, Sigmoid
+from mercer.kernels.vectors.explicit import GaussianBasis, Monomials, RandomFourierFeatures
+from mercer.kernels.vectors.fisher import Fisher
+from mercer.kernels.vectors.histogram import AdditiveChi2, Chi2, Intersection
+from mercer.kernels.vectors.radial import (
     RBF,
     Laplacian,
     Matern,
@@ -31,11 +36,6 @@ from mercer.kernels.radial import (
     Periodic,
     RationalQuadratic,
 )
-from mercer.kernels.series import DTW, GlobalAlignment
-from mercer.kernels.string_kmers import GappyKmer, Mismatch, Spectrum
-from mercer.kernels.string_subsequences import Subsequence
-from mercer.kernels.strings import BagOfWords
-from mercer.kernels.trees import SubsetTree, Subtree
 
 Domain = Literal["vectors", "histograms", "categories", "strings", "graphs", "series", "trees"]
 

@@ -7,18 +7,19 @@ when a grid of parameters runs over the same points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 from scipy import sparse
 
 from mercer import _fast
-from mercer._typing import Array, Index
+from mercer._typing import Array, Index, Matrix
 from mercer.exceptions import InvalidInput, NumericalOverflow
-from mercer.kernels.columns import ColumnEncoder
-from mercer.kernels.encoders import CategoryEncoder, Encoder, VectorEncoder
-from mercer.kernels.points import Categories, Objects, Points, Vectors
+from mercer.kernels.encoders import Encoder, VectorEncoder
+from mercer.kernels.points import Points, Vectors
+from mercer.kernels.tables.columns import ColumnEncoder
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -50,6 +51,10 @@ class Statistic:
         """Return the statistic of each object with itself."""
         raise NotImplementedError
 
+    def cost(self, points: Points) -> float:
+        """Return about how many multiplications one value takes; ∞ where nobody knows."""
+        return math.inf
+
     def within(self, columns: tuple[Any, ...]) -> Statistic:
         """Return the same statistic on some columns of a table."""
         return replace(self, encoder=ColumnEncoder(self.encoder, columns))
@@ -60,14 +65,24 @@ class VectorStatistic(Statistic):
     """A statistic of two vectors."""
 
     encoder: Encoder = VectorEncoder()
+    pace: ClassVar[float] = 1 / 8
+    """How fast a multiplication is, against one in a matrix product: about so in compiled loops."""
+
+    def cost(self, points: Points) -> float:
+        values = cast(Vectors, points[self.encoder]).values
+        # Zeros of sparse rows cost nothing, so nobody knows.
+        return math.inf if sparse.issparse(values) else float(values.shape[1] / self.pace)
 
     def prepare(self, A: Points, B: Points) -> tuple[Vectors, Vectors]:
-        a, b = cast(Vectors, A[self.encoder]), cast(Vectors, B[self.encoder])
+        a = cast(Vectors, A[self.encoder])
+        if B is A:
+            return self.prepare_vectors(a, a)
+        b = cast(Vectors, B[self.encoder])
         check_dimensions(a, b)
-        if a.dtype != b.dtype:
-            common = np.result_type(a.dtype, b.dtype)
-            a, b = (Vectors(side.values.astype(common, copy=False)) for side in (a, b))
-        return self.prepare_vectors(a, a if B is A else b)
+        if a.values.dtype != b.values.dtype:
+            common = np.result_type(a.values.dtype, b.values.dtype)
+            a, b = a.astype(common), b.astype(common)
+        return self.prepare_vectors(a, b)
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
         """Return both sides, transformed together; one object where they are one."""
@@ -77,6 +92,8 @@ class VectorStatistic(Statistic):
 @dataclass(frozen=True)
 class DotProduct(VectorStatistic):
     """⟨x, z⟩."""
+
+    pace = 1.0
 
     def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         return products(a.values, b.values, out)
@@ -91,23 +108,23 @@ class SquaredDistance(VectorStatistic):
 
     scales: tuple[float, ...] | None = None
     period: float | None = None
+    pace = 1.0
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
         left, right = _moved_to_origin(a, b)
-        sides = (Vectors(self._embed(left)), Vectors(self._embed(right)))
-        if sides[0].is_sparse or sides[1].is_sparse:
-            left, right = (sparse.csr_array(side.values) for side in sides)
-            sides = Vectors(left), Vectors(right)
-        if b is a:
-            sides = sides[0], sides[0]
-        for side in sides:
-            _check_norms(side)
-        return sides
+        if self.scales is not None or self.period is not None:
+            left, right = self._embed(left), self._embed(right)
+        if sparse.issparse(left) or sparse.issparse(right):
+            left, right = sparse.csr_array(left), sparse.csr_array(right)
+        first = Vectors(left)
+        second = first if b is a else Vectors(right)
+        _check_norms(first, second)
+        return first, second
 
     def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         result = products(a.values, b.values, out)
         near = 1e-3 if result.dtype == np.float32 else 1e-6
-        if a.is_sparse:
+        if sparse.issparse(a.values):
             result *= -2
             result += a.squared_norms[:, None]
             result += b.squared_norms
@@ -129,7 +146,7 @@ class SquaredDistance(VectorStatistic):
         """Return factor · ‖x − z‖² as a statistic that is faster and a little less exact."""
         return DistanceProduct(self.encoder, self, factor)
 
-    def _embed(self, values: Any) -> Any:
+    def _embed(self, values: Matrix) -> Any:
         if self.scales is not None:
             values = _divide_columns(values, self.scales)
         if self.period is not None:
@@ -144,11 +161,55 @@ class Factor:
 
     values: Array
 
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
     def take(self, index: Index) -> Factor:
         return Factor(self.values[index])
 
     def astype(self, dtype: np.dtype[Any]) -> Factor:
         return Factor(self.values.astype(dtype, copy=False))
+
+    def scaled_distances(self, other: Factor, factor: float, out: Array | None) -> Array:
+        """Return c‖x − z‖² of all pairs; the factors hold c already."""
+        return products(self.values, other.values, out)
+
+    def factors(self, other: Factor) -> tuple[Array, Array] | None:
+        """Return both sides of the matrix product."""
+        return np.ascontiguousarray(self.values), np.ascontiguousarray(other.values.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _FarRows:
+    """Rows whose distances, as a matrix product, would lose too many digits."""
+
+    vectors: Vectors
+    distance: SquaredDistance
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.vectors.dtype
+
+    def take(self, index: Index) -> _FarRows:
+        return _FarRows(self.vectors.take(index), self.distance)
+
+    def astype(self, dtype: np.dtype[Any]) -> _FarRows:
+        return _FarRows(self.vectors.astype(dtype), self.distance)
+
+    def scaled_distances(self, other: _FarRows, factor: float, out: Array | None) -> Array:
+        result = self.distance.compute(self.vectors, other.vectors, out)
+        result *= result.dtype.type(factor)
+        return result
+
+    def factors(self, other: _FarRows) -> tuple[Array, Array] | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -165,32 +226,25 @@ class DistanceProduct(VectorStatistic):
 
     def prepare(self, A: Points, B: Points) -> tuple[Any, Any]:
         a, b = self.distance.prepare(A, B)
-        if a.is_sparse:
-            return a, b
         c = -self.factor
         largest = c * max(float(side.squared_norms.max()) for side in (a, b))
-        if largest > _HARMLESS:
-            return a, b
+        if a.is_sparse or largest > _HARMLESS:
+            left = _FarRows(a, self.distance)
+            return left, left if b is a else _FarRows(b, self.distance)
         root, ones = np.sqrt(2 * c), (np.ones((len(side), 1)) for side in (a, b))
-        left = np.hstack([root * a.values, -c * a.squared_norms[:, None], next(ones)])
-        right = np.hstack([root * b.values, next(ones), -c * b.squared_norms[:, None]])
-        return Factor(left), Factor(right)
+        rows = np.hstack([root * a.values, -c * a.squared_norms[:, None], next(ones)])
+        columns = np.hstack([root * b.values, next(ones), -c * b.squared_norms[:, None]])
+        return Factor(rows), Factor(columns)
 
-    def compute(self, a: Any, b: Any, out: Array | None = None) -> Array:
-        if isinstance(a, Factor):
-            return products(a.values, b.values, out)
-        result = self.distance.compute(a, b, out)
-        result *= result.dtype.type(self.factor)
-        return result
+    def compute(self, a: Factor | _FarRows, b: Any, out: Array | None = None) -> Array:
+        return a.scaled_distances(b, self.factor, out)
 
-    def factors(self, a: Any, b: Any) -> tuple[Array, Array] | None:
+    def factors(self, a: Factor | _FarRows, b: Any) -> tuple[Array, Array] | None:
         """Return both sides of the matrix product, None where distances are computed as usual."""
-        if not isinstance(a, Factor):
-            return None
-        return np.ascontiguousarray(a.values), np.ascontiguousarray(b.values.T)
+        return a.factors(b)
 
     def diagonal(self, a: Any) -> Array:
-        return np.zeros(len(a.values), dtype=a.values.dtype)
+        return np.zeros(len(a), dtype=a.dtype)
 
     def within(self, columns: tuple[Any, ...]) -> DistanceProduct:
         inner = cast(SquaredDistance, self.distance.within(columns))
@@ -272,49 +326,6 @@ class PeriodSlope(VectorStatistic):
 
 
 @dataclass(frozen=True)
-class Matches(Statistic):
-    """The share of columns in which two rows of categories are equal."""
-
-    encoder: Encoder = CategoryEncoder()
-
-    def prepare(self, A: Points, B: Points) -> tuple[Categories, Categories]:
-        a, b = cast(Categories, A[self.encoder]), cast(Categories, B[self.encoder])
-        if a.codes.shape[1] != b.codes.shape[1]:
-            raise InvalidInput(
-                f"X has {a.codes.shape[1]} columns of categories and Y has {b.codes.shape[1]}."
-            )
-        return a, b
-
-    def compute(self, a: Categories, b: Categories, out: Array | None = None) -> Array:
-        result = np.zeros((len(a), len(b)))
-        _fast.pairwise.count_matches(a.codes, np.ascontiguousarray(b.codes.T), result)
-        result /= a.codes.shape[1]
-        return result
-
-    def diagonal(self, a: Categories) -> Array:
-        return np.ones(len(a))
-
-
-@dataclass(frozen=True)
-class SameObject(Statistic):
-    """1 where both are the very same object of one batch, 0 elsewhere."""
-
-    encoder: Encoder = Encoder()
-
-    def prepare(self, A: Points, B: Points) -> tuple[Objects, Objects]:
-        return Objects(A.ids), Objects(B.ids)
-
-    def compute(self, a: Objects, b: Objects, out: Array | None = None) -> Array:
-        return np.asarray(a.items[:, None] == b.items, dtype=np.float32)
-
-    def diagonal(self, a: Objects) -> Array:
-        return np.ones(len(a), dtype=np.float32)
-
-    def within(self, columns: tuple[Any, ...]) -> SameObject:
-        return self
-
-
-@dataclass(frozen=True)
 class Compared(Statistic):
     """The values of a kernel that compares leaves by a method of its own."""
 
@@ -332,14 +343,16 @@ class Compared(Statistic):
 
 _ABSOLUTE, _MINIMUM = 0, 1
 _CHUNK_BYTES = 1 << 24
+"""Columns of sparse rows are made dense 16 MiB at a time."""
 _HARMLESS = 16.0
 """Up to this γ‖x‖² a float32 product is off by 4e-6 in the exponent at most."""
 _CLOSE_PAIRS = 4096
+"""Pairs whose distance is computed again directly, at a time."""
 
 
 def check_dimensions(a: Vectors, b: Vectors) -> None:
     """Refuse to compare vectors of different lengths."""
-    if a.dimension != b.dimension:
+    if a.values.shape[1] != b.values.shape[1]:
         raise InvalidInput(
             f"X has {a.dimension} columns and Y has {b.dimension}: vectors can be compared only "
             "when they have the same number of columns."
@@ -355,17 +368,18 @@ def products(a: Any, b: Any, out: Array | None = None) -> Array:
     return result
 
 
-def _check_norms(side: Vectors) -> None:
-    with np.errstate(over="ignore"):
-        norms = side.squared_norms
-    if not np.isfinite(norms).all():
-        row = int(np.flatnonzero(~np.isfinite(norms))[0])
-        raise NumericalOverflow(
-            f"The squared norm of row {row} is too large for {side.dtype}. Scale the data."
-        )
+def _check_norms(*sides: Vectors) -> None:
+    for side in sides:
+        with np.errstate(over="ignore"):
+            norms = side.squared_norms
+        if not np.isfinite(norms).all():
+            row = int(np.flatnonzero(~np.isfinite(norms))[0])
+            raise NumericalOverflow(
+                f"The squared norm of row {row} is too large for {side.dtype}. Scale the data."
+            )
 
 
-def _dense(matrix: Any) -> Array:
+def _dense(matrix: Matrix) -> Array:
     dense: Array = matrix.toarray() if sparse.issparse(matrix) else matrix
     return dense
 
@@ -375,10 +389,10 @@ def _moved_to_origin(a: Vectors, b: Vectors) -> tuple[Any, ...]:
 
     Moving comes before anything that rounds, such as scaling. Sparse sides stay: they would fill.
     """
-    if a.is_sparse or b.is_sparse:
+    if sparse.issparse(a.values) or sparse.issparse(b.values):
         return a.values, b.values
     total = b.values.sum(axis=0, dtype=np.float64)
-    origin = (total / max(1, len(b))).astype(b.dtype)
+    origin = (total / max(1, len(b.values))).astype(b.values.dtype)
     left = a.values - origin
     return left, left if b is a else b.values - origin
 
@@ -392,7 +406,7 @@ def _recompute_close(squared: Array, a: Vectors, b: Vectors, near: float) -> Non
         squared[rows[part], columns[part]] = Vectors(difference).squared_norms
 
 
-def _divide_columns(values: Any, scales: tuple[float, ...]) -> Any:
+def _divide_columns(values: Matrix, scales: tuple[float, ...]) -> Any:
     if len(scales) != values.shape[1]:
         raise InvalidInput(
             f"length_scale has {len(scales)} entries and X has {values.shape[1]} columns: give one "

@@ -7,29 +7,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._typing import Array
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer._typing import Array, Matrix, Object
+from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
 from mercer.kernels import definite
-from mercer.kernels.algebra import Power, Product, Scaled, Sum, _bracket, _Wrapper
 from mercer.kernels.base import Kernel
-from mercer.kernels.columns import ColumnEncoder, Gappy, PresenceEncoder
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, ObjectEncoder, RowNumberEncoder
-from mercer.kernels.evaluation import Values
 from mercer.kernels.features import Features
+from mercer.kernels.nodes import Wrapper, bracketed
+from mercer.kernels.pairs import Values
 from mercer.kernels.points import Objects, Points
 from mercer.kernels.statistics import DotProduct, Statistic
+from mercer.kernels.tables.columns import ColumnEncoder, Gappy, PresenceEncoder
 
 
-class Normalized(_Wrapper):
+class Normalized(Wrapper):
     """A kernel scaled to k(x, x) = 1; 0 where a diagonal value is 0.
 
     k(x, z)/√(k(x, x) k(z, z))
     """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        super().__init__()
 
     @property
     def definite(self) -> Definite:
@@ -72,10 +68,10 @@ class Normalized(_Wrapper):
         return np.divide(slope, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
 
     def __repr__(self) -> str:
-        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.normalized()"
+        return f"{bracketed(self.kernel, 3)}.normalized()"
 
 
-class On(_Wrapper):
+class On(Wrapper):
     """A kernel on some columns of a table or an array.
 
     k(x, z) = k'(x[columns], z[columns])
@@ -86,8 +82,8 @@ class On(_Wrapper):
     """
 
     def __init__(self, kernel: Kernel, columns: Sequence[Any], missing: str = "error") -> None:
-        self.kernel, self.columns, self.missing = kernel, columns, missing
-        super().__init__()
+        self.columns, self.missing = columns, missing
+        super().__init__(kernel)
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -180,7 +176,7 @@ class On(_Wrapper):
     def __repr__(self) -> str:
         names = ", ".join(repr(column) for column in self.columns)
         names += f", missing={self.missing!r}" if self._forgiving else ""
-        return f"{_bracket(self.kernel, Sum, Product, Scaled, Power)}.on({names})"
+        return f"{bracketed(self.kernel, 3)}.on({names})"
 
 
 class FunctionKernel(Kernel):
@@ -192,6 +188,7 @@ class FunctionKernel(Kernel):
     """
 
     encoder = ObjectEncoder()
+    is_function = True
 
     def __init__(
         self,
@@ -237,9 +234,11 @@ class FunctionKernel(Kernel):
             return super().compare_self(a)
         return np.array([self._value(x, x) for x in a.items])
 
-    def _value(self, x: Any, z: Any) -> float:
+    def _value(self, x: Object, z: Object) -> float:
         value = self.function(x, z)
         try:
+            if getattr(value, "ndim", 0):  # NumPy 2.0 would make a number of one value in an array
+                raise TypeError
             return float(value)
         except (TypeError, ValueError):
             raise InvalidInput(
@@ -252,9 +251,11 @@ class Precomputed(Kernel):
     """A matrix of kernel values as a kernel over its row numbers.
 
     k(i, j) = K[i, j]
+
+    An object that is none of its rows is given by its values against all of them.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
         super().__init__()
 
@@ -282,10 +283,37 @@ class Precomputed(Kernel):
         return RowNumberEncoder(len(self.matrix))
 
     def compare(self, a: Objects, b: Objects) -> Array:
+        if a.items.ndim == b.items.ndim == 2:
+            self._refuse_new_pairs()
+        if b.items.ndim == 2:
+            return self.compare(b, a).T
+        if a.items.ndim == 2:
+            return np.asarray(a.items[:, b.items], dtype=self._dtype)
         return np.asarray(np.asarray(self.matrix)[np.ix_(a.items, b.items)], dtype=self._dtype)
 
     def compare_self(self, a: Objects) -> Array:
+        if a.items.ndim == 2:
+            self._refuse_new_pairs()
         return np.asarray(np.asarray(self.matrix)[a.items, a.items], dtype=self._dtype)
+
+    def training_points(self, X: Objects) -> Points:
+        """Return all rows of the matrix, whatever ``X`` is."""
+        return self.all_rows()
+
+    @property
+    def known_rows(self) -> int:
+        return len(self.matrix)
+
+    def all_rows(self) -> Points:
+        """Return the rows of the matrix as points."""
+        return Kernel.encode(self, np.arange(len(self.matrix)))
+
+    def _refuse_new_pairs(self) -> None:
+        n = len(self.matrix)
+        raise InvalidType(
+            f"{type(self).__name__}: values of two new objects with each other are not known, only "
+            f"those with the rows of its {n} × {n} matrix. Pass np.arange({n}) for these rows."
+        )
 
     @property
     def _dtype(self) -> np.dtype[Any]:

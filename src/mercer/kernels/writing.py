@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Column, Parameter
 from mercer.exceptions import InvalidParameter
 from mercer.kernels import registry
 from mercer.kernels.algebra import Exp, Power, PowerSeries, Product, Scaled, Sum
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.parameters import same_value
 from mercer.kernels.wrappers import Normalized, On
 
@@ -25,9 +26,8 @@ _ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def write(kernel: Kernel, strength: int = _SUM) -> str:
     """Return the text of a kernel, in brackets if it binds less than ``strength``."""
-    own, writer = _WRITERS.get(type(kernel), (_ATOM, _leaf))
-    text = writer(kernel)
-    return f"({text})" if own < strength else text
+    text = _WRITERS.get(type(kernel), _leaf)(kernel)
+    return f"({text})" if kernel.binds < strength else text
 
 
 def _sum(kernel: Sum) -> str:
@@ -84,19 +84,19 @@ def _leaf(kernel: Kernel, columns: list[str] | None = None) -> str:
     return f"{row.name}({', '.join([*(columns or []), *given])})"
 
 
-_WRITERS: dict[type, tuple[int, Callable[[Any], str]]] = {
-    Sum: (_SUM, _sum),
-    Product: (_PRODUCT, _product),
-    Scaled: (_PRODUCT, _scaled),
-    Power: (_POWER, _power),
-    Exp: (_ATOM, _exp),
-    Normalized: (_ATOM, _normalized),
-    PowerSeries: (_ATOM, _series),
-    On: (_ATOM, _on),
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    Sum: _sum,
+    Product: _product,
+    Scaled: _scaled,
+    Power: _power,
+    Exp: _exp,
+    Normalized: _normalized,
+    PowerSeries: _series,
+    On: _on,
 }
 
 
-def _column(column: Any) -> str:
+def _column(column: Column) -> str:
     if isinstance(column, str):
         plain = _BARE.match(column) and column not in _RESERVED
         return column if plain else _quoted(column)
@@ -107,8 +107,8 @@ def _column(column: Any) -> str:
     )
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, Kernel):
+def _value(value: Parameter) -> str:
+    if is_kernel(value):
         return write(value)
     if value is None or isinstance(value, bool | np.bool_):
         return "none" if value is None else str(bool(value)).lower()
@@ -121,7 +121,7 @@ def _value(value: Any) -> str:
     raise InvalidParameter(f"The parameter {value!r} cannot be written as text.")
 
 
-def _number(value: Any) -> str:
+def _number(value: Parameter) -> str:
     if isinstance(value, numbers.Integral):
         return str(int(value))
     number = float(value)

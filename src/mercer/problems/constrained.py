@@ -5,19 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
-from mercer.problems.functions import Form, Function, as_function, as_point
+from mercer.problems.functions import Function, GivenFunction, QuadraticForm, as_function, as_point
+
+Functions: TypeAlias = Function | GivenFunction | Sequence[Function | GivenFunction]
+"""One constraint, or several."""
 
 _ROUNDING = 1e-9
+"""What rounding may leave of a residual or of a chord, relative to the values."""
 _ACTIVE = 1e-6
+"""Constraints this near to their bound, relative to the largest, count as active."""
 _LEAST_SLACK = -1.0
+"""Room in a constraint beyond which more is not looked for: any point with room will do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +90,9 @@ class ConstrainedProblem:
 
     def __init__(
         self,
-        objective: Any,
-        inequalities: Any = (),
-        equalities: Any = (),
+        objective: Function | GivenFunction,
+        inequalities: Functions = (),
+        equalities: Functions = (),
         *,
         size: int | None = None,
         name: str = "a problem with constraints",
@@ -98,32 +105,34 @@ class ConstrainedProblem:
 
     # ---- values --------------------------------------------------------------------------------
 
-    def value(self, x: Any) -> float:
+    def value(self, x: ArrayLike) -> float:
         """Return f₀(x)."""
         return self.objective(self._point(x))
 
-    def jacobians(self, x: Any) -> tuple[Array, Array]:
+    def jacobians(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return the gradients of all fᵢ and of all hⱼ at x, as rows."""
         x = self._point(x)
         return _jacobian(self.inequalities, x), _jacobian(self.equalities, x)
 
-    def lagrangian(self, x: Any, lambda_: Any = (), nu: Any = ()) -> float:
+    def lagrangian(self, x: ArrayLike, lambda_: ArrayLike = (), nu: ArrayLike = ()) -> float:
         """Return L(x, λ, ν)."""
         x = self._point(x)
         lam, nu = self._multipliers(x, lambda_, nu)
         return float(self.objective(x) + lam @ self.slacks(x) + nu @ self.residuals(x))
 
-    def slacks(self, x: Any) -> Array:
+    def slacks(self, x: ArrayLike) -> Array:
         """Return all fᵢ(x): at most 0 where x is feasible."""
         return _values(self.inequalities, self._point(x))
 
-    def residuals(self, x: Any) -> Array:
+    def residuals(self, x: ArrayLike) -> Array:
         """Return all hⱼ(x)."""
         return _values(self.equalities, self._point(x))
 
     # ---- the dual problem ----------------------------------------------------------------------
 
-    def dual(self, lambda_: Any = (), nu: Any = (), start: Any = None) -> float:
+    def dual(
+        self, lambda_: ArrayLike = (), nu: ArrayLike = (), start: ArrayLike | None = None
+    ) -> float:
         """Return g(λ, ν), −inf where the Lagrangian has no lower bound or a λ is negative.
 
         Exact for quadratic and affine functions. Otherwise L is minimised numerically from
@@ -138,7 +147,7 @@ class ConstrainedProblem:
             return _least(form)
         return self._least_numerically(x, lam, nu)
 
-    def multipliers(self, x: Any) -> tuple[Array, Array]:
+    def multipliers(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return the λ ≥ 0 and ν that come nearest to the KKT conditions at x.
 
         The least ‖∇f₀ + Σ λᵢ∇fᵢ + Σ νⱼ∇hⱼ‖ with λᵢ = 0 wherever fᵢ(x) < 0.
@@ -157,7 +166,13 @@ class ConstrainedProblem:
             lam[active], nu = np.maximum(found.x[: len(active)], 0.0), found.x[len(active) :]
         return lam, np.asarray(nu)
 
-    def kkt(self, x: Any, lambda_: Any = None, nu: Any = None, **cost: Any) -> Certificate:
+    def kkt(
+        self,
+        x: ArrayLike,
+        lambda_: ArrayLike | None = None,
+        nu: ArrayLike | None = None,
+        **cost: Any,
+    ) -> Certificate:
         """Judge an answer: the residual of each of the four KKT conditions, and the duality gap.
 
         Parameters
@@ -195,7 +210,7 @@ class ConstrainedProblem:
 
     # ---- conditions ----------------------------------------------------------------------------
 
-    def slater_point(self, start: Any = None) -> SlaterPoint:
+    def slater_point(self, start: ArrayLike | None = None) -> SlaterPoint:
         """Look for a point with fᵢ(x) < 0 for all constraints that are not affine.
 
         Affine constraints need not be strict, though the point keeps away from them where it can.
@@ -216,7 +231,7 @@ class ConstrainedProblem:
         return SlaterPoint(x, slack, over)
 
     def nonconvexity(
-        self, *, low: Any = -1.0, high: Any = 1.0, pairs: int = 1000, seed: int = 0
+        self, *, low: ArrayLike = -1.0, high: ArrayLike = 1.0, pairs: int = 1000, seed: int = 0
     ) -> Violation | None:
         """Look for two points that show that the problem is not convex; None if none were found.
 
@@ -253,18 +268,17 @@ class ConstrainedProblem:
 
     def _size(self) -> int:
         for f in (self.objective, *self.inequalities, *self.equalities):
-            for matrix in ("P", "A"):
-                if hasattr(f, matrix):
-                    return int(getattr(f, matrix).shape[1])
+            if f.size is not None:
+                return f.size
         raise InvalidInput("No function tells how many variables there are; give size=….")
 
-    def _point(self, x: Any) -> Array:
+    def _point(self, x: ArrayLike) -> Array:
         point = as_point(x)
         if len(point) != self.size:
             raise InvalidInput(f"x has {len(point)} entries and the problem {self.size} variables.")
         return point
 
-    def _multipliers(self, x: Array, lambda_: Any, nu: Any) -> tuple[Array, Array]:
+    def _multipliers(self, x: Array, lambda_: ArrayLike, nu: ArrayLike) -> tuple[Array, Array]:
         result = []
         for given, functions, what in (
             (lambda_, self.inequalities, "inequalities"),
@@ -277,7 +291,7 @@ class ConstrainedProblem:
             result.append(values)
         return result[0], result[1]
 
-    def _form(self, x: Array, lam: Array, nu: Array) -> Form | None:
+    def _form(self, x: Array, lam: Array, nu: Array) -> QuadraticForm | None:
         """Return the Lagrangian as a quadratic function of x, if it is one."""
         total = self.objective.form(np.ones(1), self.size)
         for functions, weights in ((self.inequalities, lam), (self.equalities, nu)):
@@ -352,7 +366,7 @@ class ConstrainedProblem:
         return x if found.x is None else np.asarray(found.x[:-1])
 
 
-def _functions(given: Any) -> tuple[Function, ...]:
+def _functions(given: Functions) -> tuple[Function, ...]:
     many = given if isinstance(given, Sequence) else (given,)
     return tuple(as_function(f) for f in many)
 
@@ -367,7 +381,7 @@ def _jacobian(functions: Sequence[Function], x: Array) -> Array:
     return np.vstack(parts) if parts else np.zeros((0, len(x)))
 
 
-def _least(form: Form) -> float:
+def _least(form: QuadraticForm) -> float:
     """Return the least value of a quadratic function, −inf where there is none."""
     values, vectors = linalg.eigh(form.P)
     size = float(np.abs(values).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Contrast functions of independent component analysis, and the moments they are judged by."""
+"""Contrast functions of independent component analysis, and the moments they are computed from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from mercer import _fast, _parallel
 from mercer._typing import Array
+from mercer.problems.base import WithoutDual
 
 _CELLS = 1 << 15
 """Values in a block of columns: the block and its images under ψ stay in the cache."""
 
 
 @dataclass(frozen=True)
-class Score:
+class ContrastScore:
     """ψ = G′ at the values of a matrix, and sums over its rows of ψ′ and of G."""
 
     values: Array
@@ -25,76 +26,77 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrast(WithoutDual):
     """A function G whose mean tells how far a source of unit variance is from a Gaussian.
 
-    ``score(Y, out)`` may put its values into ``out``; ``bend(Y)`` gives ψ′ = G″ of every value.
-    With ``squared`` the contrast is the sum of squares of the distances from a Gaussian, else the
-    sum of their absolute values. ``blocked`` allows to call it on blocks of columns, on several
-    threads.
+    ``score(Y, out)`` may put its values into ``out``; ``derivative(Y)`` gives ψ′ = G″ of each. With
+    ``squared`` the contrast is the sum of squares of the distances from a Gaussian, else the sum of
+    their absolute values. ``blocked`` allows to call it on blocks of columns, on several threads.
     """
 
     name: str
-    score: Callable[[Array, Array | None], Score]
-    bend: Callable[[Array], Array]
+    score: Callable[[Array, Array | None], ContrastScore]
+    derivative: Callable[[Array], Array]
     squared: bool = False
     blocked: bool = True
 
-    def weights(self, state: State) -> Array:
+    def weights(self, at: Moments) -> Array:
         """Return the factors of E G(yᵢ) in the objective that is minimised, at this point."""
         if self.squared:
-            return np.asarray(state.slope - state.power)
-        return np.where(state.slope >= state.power, 1.0, -1.0)
+            return np.asarray(at.slope - at.power)
+        return np.where(at.slope >= at.power, 1.0, -1.0)
 
-    def objective(self, state: State, weights: Array) -> float:
+    def objective(self, at: Moments, weights: Array) -> float:
         """Return what is minimised; ``weights`` matter only for their signs."""
         if self.squared:
-            return float(-np.sum((4 * state.value - 3) ** 2) / 8)
-        return float(weights @ state.value)
+            return float(-np.sum((4 * at.value - 3) ** 2) / 8)
+        return float(weights @ at.value)
 
 
 def logcosh(alpha: float = 1.0) -> Contrast:
     """G(y) = log cosh(αy)/α: robust, for most sources."""
 
-    def score(Y: Array, out: Array | None = None) -> Score:
+    def score(Y: Array, out: Array | None = None) -> ContrastScore:
         P = np.tanh(Y * alpha if alpha != 1 else Y, out=out)
         squares, total = _fast.log_cosh.sums(Y, P, alpha)
-        return Score(P, alpha * (P.shape[1] - squares), total / alpha)
+        return ContrastScore(P, alpha * (P.shape[1] - squares), total / alpha)
 
-    def bend(Y: Array) -> Array:
+    def derivative(Y: Array) -> Array:
         P = np.tanh(alpha * Y)
         return np.asarray(alpha * (1 - P * P))
 
-    return Contrast("logcosh", score, bend)
+    return Contrast("logcosh", score, derivative)
 
 
-def _exp(Y: Array, out: Array | None = None) -> Score:
+def _exp(Y: Array, out: Array | None = None) -> ContrastScore:
     squares = Y * Y
     bell = np.exp(squares * -0.5)
     mass = bell.sum(axis=1)
-    return Score(np.multiply(Y, bell, out=out), mass - np.einsum("ij,ij->i", squares, bell), -mass)
+    return ContrastScore(
+        np.multiply(Y, bell, out=out), mass - np.einsum("ij,ij->i", squares, bell), -mass
+    )
 
 
-def _exp_bend(Y: Array) -> Array:
+def _exp_derivative(Y: Array) -> Array:
     squares = Y * Y
     return np.asarray((1 - squares) * np.exp(squares * -0.5))
 
 
-def _cube(Y: Array, out: Array | None = None) -> Score:
+def _cube(Y: Array, out: Array | None = None) -> ContrastScore:
     squares = Y * Y
     total = np.einsum("ij,ij->i", squares, squares) / 4
-    return Score(np.multiply(squares, Y, out=out), 3 * squares.sum(axis=1), total)
+    return ContrastScore(np.multiply(squares, Y, out=out), 3 * squares.sum(axis=1), total)
 
 
-def _cube_bend(Y: Array) -> Array:
+def _cube_derivative(Y: Array) -> Array:
     return 3 * Y * Y
 
 
 CONTRASTS = {
     "logcosh": logcosh(),
-    "exp": Contrast("exp", _exp, _exp_bend),
-    "cube": Contrast("cube", _cube, _cube_bend),
-    "kurtosis": Contrast("kurtosis", _cube, _cube_bend, squared=True),
+    "exp": Contrast("exp", _exp, _exp_derivative),
+    "cube": Contrast("cube", _cube, _cube_derivative),
+    "kurtosis": Contrast("kurtosis", _cube, _cube_derivative, squared=True),
 }
 
 
@@ -106,14 +108,16 @@ def gaussian_spread(contrast: Contrast) -> float:
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     weights = weights / weights.sum()
-    values = contrast.bend(nodes[None])[0] - contrast.score(nodes[None], None).values[0] * nodes
+    values = (
+        contrast.derivative(nodes[None])[0] - contrast.score(nodes[None], None).values[0] * nodes
+    )
     square = (nodes**2 - 1) / np.sqrt(2)
     rest = values - weights @ values - (weights @ (values * square)) * square
     return float(np.sqrt(weights @ rest**2))
 
 
 @dataclass(frozen=True)
-class State:
+class Moments:
     """Moments of the sources Y = WX: E[ψ(y)yᵀ], E ψ′ and E G."""
 
     cross: Array
@@ -126,7 +130,7 @@ class State:
         return np.asarray(self.cross.diagonal())
 
 
-def moments(contrast: Contrast, W: Array, X: Array) -> State:
+def moments(contrast: Contrast, W: Array, X: Array) -> Moments:
     """Return the moments at W, in blocks of columns of X on all threads."""
 
     def part(block: Array, Y: Array, P: Array) -> tuple[Array, ...]:
@@ -134,7 +138,7 @@ def moments(contrast: Contrast, W: Array, X: Array) -> State:
         # Unlike @, dot lets other threads run meanwhile.
         return np.dot(score.values, Y.T), score.slope, score.total
 
-    return State(*_mean(part, W, X, contrast.blocked))
+    return Moments(*_mean(part, W, X, contrast.blocked))
 
 
 def projected(contrast: Contrast, w: Array, X: Array) -> tuple[Array, Array]:
@@ -148,12 +152,12 @@ def projected(contrast: Contrast, w: Array, X: Array) -> tuple[Array, Array]:
     return cross, slope
 
 
-def bends(contrast: Contrast, W: Array, X: Array) -> Array:
-    """Return E[ψ′(yᵢ) yyᵀ] for each source yᵢ of Y = WX, an array of d matrices."""
+def curvatures(contrast: Contrast, W: Array, X: Array) -> Array:
+    """Return the curvatures E[ψ′(yᵢ) yyᵀ] for each source yᵢ of Y = WX, an array of d matrices."""
 
     def part(block: Array, Y: Array, P: Array) -> tuple[Array]:
         np.matmul(W, block, out=Y)
-        return (np.stack([np.dot(np.multiply(Y, b, out=P), Y.T) for b in contrast.bend(Y)]),)
+        return (np.stack([np.dot(np.multiply(Y, b, out=P), Y.T) for b in contrast.derivative(Y)]),)
 
     return _mean(part, W, X)[0]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from scipy.special import digamma, gammaln
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.problems.base import WithoutDual
 
 _GAUSSIAN = 0.5 * np.log(2 * np.pi * np.e)
 """Entropy of a Gaussian of variance 1."""
@@ -18,7 +21,7 @@ _LOGCOSH_OF_GAUSSIAN = 0.37456720749143804
 _NEGENTROPIES = ("neighbours", "cumulants", "logcosh", "exp")
 
 
-def differential_entropy(X: Any, *, neighbours: int = 3) -> float:
+def differential_entropy(X: ArrayLike, *, neighbours: int = 3) -> float:
     r"""Return an estimate of H = −∫ p log p in nats, by the distances to the k-th neighbours.
 
     H = ψ(n) − ψ(k) + log V_d + d/n Σ log ρₖ(xᵢ),   V_d the volume of the unit ball
@@ -47,6 +50,13 @@ def differential_entropy(X: Any, *, neighbours: int = 3) -> float:
     return float(digamma(n) - digamma(k) + ball + d * np.mean(np.log(distance)))
 
 
+@dataclass(frozen=True)
+class SumOfEntropies(WithoutDual):
+    """Σ H(yᵢ) of the rows of Y = WX over rotations W: the mutual information, up to a constant."""
+
+    name: str = "mutual information"
+
+
 def spacing_entropy(Y: Array) -> Array:
     """Return the entropy of each row by spacings of m = √n places (Vasicek).
 
@@ -64,7 +74,7 @@ def spacing_entropy(Y: Array) -> Array:
     return np.asarray(raw + np.log(m) - digamma(m) + digamma(n + 1) - np.log(n + 1))
 
 
-def kurtosis(X: Any) -> Any:
+def kurtosis(X: ArrayLike) -> Any:
     """Return the excess kurtosis E z⁴ − 3 of each column, z = (x − mean)/deviation.
 
     It is 0 for a Gaussian, 3 for a Laplace and −6/5 for a uniform distribution.
@@ -74,7 +84,7 @@ def kurtosis(X: Any) -> Any:
     return float(found[0]) if np.ndim(X) == 1 else found
 
 
-def negentropy(x: Any, method: str = "neighbours") -> float:
+def negentropy(x: ArrayLike, method: str = "neighbours") -> float:
     """Return an estimate of J = H(Gaussian of the same variance) − H(x), 0 for Gaussians only.
 
     Parameters
@@ -118,13 +128,18 @@ def _left_over(values: Array, nodes: Array, weights: Array) -> float:
     return float(weights @ (rest - (weights @ (rest * square)) * square) ** 2)
 
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+def _gaussian_quadrature() -> tuple[Array, Array]:
+    """Return nodes and weights for the mean over a Gaussian of variance 1."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    return nodes, weights / weights.sum()
+
+
+_NODES, _WEIGHTS = _gaussian_quadrature()
 _LOGCOSH_VARIANCE = _left_over(np.log(np.cosh(_NODES)), _NODES, _WEIGHTS)
 _EXP_VARIANCE = _left_over(np.exp(-(_NODES**2) / 2), _NODES, _WEIGHTS)
 
 
-def mutual_information(X: Any, Y: Any, *, neighbours: int = 3) -> float:
+def mutual_information(X: ArrayLike, Y: ArrayLike, *, neighbours: int = 3) -> float:
     r"""Return an estimate of I(X; Y) = H(X) + H(Y) − H(X, Y) in nats; 0 means independent.
 
     I = ψ(k) + ψ(n) − 1/n Σ [ψ(n_x + 1) + ψ(n_y + 1)]
@@ -169,7 +184,7 @@ def mutual_information(X: Any, Y: Any, *, neighbours: int = 3) -> float:
     return float(digamma(k) + digamma(n) - total)
 
 
-def amari_distance(W: Any, A: Any) -> float:
+def amari_distance(W: ArrayLike, A: ArrayLike) -> float:
     """Return how far an unmixing W is from undoing the mixing A, whatever order, sign and scale.
 
     With P = |WA|, of d rows: 1/(2d(d−1)) [Σᵢ (Σⱼ Pᵢⱼ/maxⱼ Pᵢⱼ − 1) + Σⱼ (Σᵢ Pᵢⱼ/maxᵢ Pᵢⱼ − 1)].
@@ -195,7 +210,7 @@ def amari_distance(W: Any, A: Any) -> float:
     return float(excess / (2 * d * (d - 1)))
 
 
-def _rows(name: str, X: Any) -> Array:
+def _rows(name: str, X: ArrayLike) -> Array:
     values = np.asarray(X, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) < 4 or values.shape[1] == 0:
@@ -217,7 +232,7 @@ def _standard(name: str, X: Array) -> Array:
     return np.asarray((X - X.mean(axis=0)) / deviation)
 
 
-def _neighbours(name: str, k: Any, n: int) -> int:
+def _neighbours(name: str, k: object, n: int) -> int:
     if not isinstance(k, (int, np.integer)) or not 1 <= k < n:
         raise InvalidParameter(f"{name}: neighbours={k!r} has to be from 1 to {n - 1}.")
     return int(k)

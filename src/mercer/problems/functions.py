@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 
 _STEP = float(np.cbrt(np.finfo(float).eps))
+"""The step of central differences at which their error and rounding are about equal."""
 _SECOND_STEP = float(np.finfo(float).eps ** 0.25)
+"""The same for differences of differences."""
+
+GivenFunction: TypeAlias = Callable[[Array], Any]
+"""A function that a user gives: it takes a vector and returns a number or several."""
+GivenDerivative: TypeAlias = Callable[[Array], Any] | None
+"""Derivatives that a user gives: a function of a vector, or None for differences."""
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class QuadraticForm:
     """A quadratic function ½xᵀPx + qᵀx + r."""
 
     P: Array
     q: Array
     r: float
 
-    def __add__(self, other: Form) -> Form:
-        return Form(self.P + other.P, self.q + other.q, self.r + other.r)
+    def __add__(self, other: QuadraticForm) -> QuadraticForm:
+        return QuadraticForm(self.P + other.P, self.q + other.q, self.r + other.r)
 
 
 class Function:
@@ -42,10 +50,12 @@ class Function:
         given.
     """
 
-    def __init__(self, f: Any, gradient: Any = None, hessian: Any = None) -> None:
+    def __init__(
+        self, f: GivenFunction, gradient: GivenDerivative = None, hessian: GivenDerivative = None
+    ) -> None:
         self.f, self._gradient, self._hessian = f, gradient, hessian
 
-    def __call__(self, x: Any) -> float:
+    def __call__(self, x: ArrayLike) -> float:
         """Return the only value at x."""
         values = self.values(np.asarray(x, np.float64))
         if len(values) != 1:
@@ -81,7 +91,7 @@ class Function:
             H[j] = weights @ (self.jacobian(ahead) - self.jacobian(behind)) / (2 * h)
         return np.asarray((H + H.T) / 2)
 
-    def form(self, weights: Array, n: int) -> Form | None:
+    def form(self, weights: Array, n: int) -> QuadraticForm | None:
         """Return the values' weighted sum as a quadratic function of n entries, if it is one."""
         del weights, n
         return None
@@ -90,6 +100,11 @@ class Function:
     def affine(self) -> bool:
         """Whether the function is known to be Ax − b."""
         return False
+
+    @property
+    def size(self) -> int | None:
+        """How many entries x has, where the function tells."""
+        return None
 
     def _differences(self, x: Array) -> Array:
         columns = []
@@ -104,7 +119,7 @@ class Function:
 class QuadraticFunction(Function):
     """½xᵀPx + qᵀx + r with a symmetric matrix P."""
 
-    def __init__(self, P: Any, q: Any = None, r: float = 0.0) -> None:
+    def __init__(self, P: ArrayLike, q: ArrayLike | None = None, r: float = 0.0) -> None:
         self.P = np.asarray(P, np.float64)
         if self.P.ndim != 2 or self.P.shape[0] != self.P.shape[1]:
             raise InvalidInput(f"P has the shape {self.P.shape}; it has to be a square matrix.")
@@ -115,6 +130,10 @@ class QuadraticFunction(Function):
             raise InvalidInput(f"q has the shape {self.q.shape} and P has {len(self.P)} rows.")
         self.r = float(r)
 
+    @property
+    def size(self) -> int | None:
+        return len(self.P)
+
     def values(self, x: Array) -> Array:
         return np.array([x @ self.P @ x / 2 + self.q @ x + self.r])
 
@@ -124,16 +143,16 @@ class QuadraticFunction(Function):
     def hessian(self, x: Array, weights: Array | None = None) -> Array:
         return self.P if weights is None else np.asarray(self.P * weights[0])
 
-    def form(self, weights: Array, n: int) -> Form | None:
+    def form(self, weights: Array, n: int) -> QuadraticForm | None:
         del n
         w = float(weights[0])
-        return Form(w * self.P, w * self.q, w * self.r)
+        return QuadraticForm(w * self.P, w * self.q, w * self.r)
 
 
 class Affine(Function):
     """Ax − b, one value a row: as a constraint Ax ≤ b, or Ax = b."""
 
-    def __init__(self, A: Any, b: Any = 0.0) -> None:
+    def __init__(self, A: ArrayLike, b: ArrayLike = 0.0) -> None:
         self.A = np.atleast_2d(np.asarray(A, np.float64))
         try:
             self.b = np.array(np.broadcast_to(np.asarray(b, np.float64), len(self.A)))
@@ -141,6 +160,10 @@ class Affine(Function):
             raise InvalidInput(
                 f"b has the shape {np.shape(b)} and A has {len(self.A)} rows; they must match."
             ) from None
+
+    @property
+    def size(self) -> int | None:
+        return int(self.A.shape[1])
 
     def values(self, x: Array) -> Array:
         return np.asarray(self.A @ x - self.b)
@@ -151,8 +174,8 @@ class Affine(Function):
     def hessian(self, x: Array, weights: Array | None = None) -> Array:
         return np.zeros((len(x), len(x)))
 
-    def form(self, weights: Array, n: int) -> Form | None:
-        return Form(np.zeros((n, n)), self.A.T @ weights, -float(weights @ self.b))
+    def form(self, weights: Array, n: int) -> QuadraticForm | None:
+        return QuadraticForm(np.zeros((n, n)), self.A.T @ weights, -float(weights @ self.b))
 
     @property
     def affine(self) -> bool:
@@ -160,17 +183,17 @@ class Affine(Function):
 
 
 def as_function(
-    f: Any, gradient: Callable[..., Any] | None = None, hessian: Any = None
+    f: Function | GivenFunction, gradient: GivenDerivative = None, hessian: GivenDerivative = None
 ) -> Function:
     """Return ``f`` as a :class:`Function`; what is one already stays as it is."""
-    if hasattr(f, "jacobian") and gradient is None and hessian is None:
-        return f  # type: ignore[no-any-return]
+    if isinstance(f, Function) and gradient is None and hessian is None:
+        return f
     if not callable(f):
         raise InvalidInput(f"{f!r} is no function of a vector.")
     return Function(f, gradient, hessian)
 
 
-def as_point(x: Any) -> Array:
+def as_point(x: ArrayLike) -> Array:
     """Return a finite vector to start from."""
     point = np.array(x, np.float64, ndmin=1)
     if point.ndim != 1 or not np.isfinite(point).all():

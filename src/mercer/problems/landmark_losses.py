@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import entr, expit
 
 from mercer._typing import Array, IntArray
-from mercer.gram.chunks import Chunk
-from mercer.gram.passes import Reaction, Swept
-from mercer.problems.certificate import Certificate, landmark_cost
-from mercer.problems.landmark_ridge import row_weights
+from mercer.gram.base import GramMatrix
+from mercer.landmarks.chunks import Chunk
+from mercer.landmarks.landmark_gram import landmark_cost
+from mercer.landmarks.passes import PassSums, RowTerms, Rule
+from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_squares import LandmarkFunctions, landmarks_of, row_weights
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,19 @@ class Loss:
         """Return the losses of each row: one where they are joint, else one for each function."""
         raise NotImplementedError
 
-    def pull(self, U: Array, labels: IntArray) -> Array:
+    def negative_gradient(self, U: Array, labels: IntArray) -> Array:
         """Return minus the derivative of the loss, one column for each function."""
         raise NotImplementedError
 
-    def worth(self, pull: Array, labels: IntArray) -> Array:
-        """Return what a pull is worth in the dual: minus the conjugate of the loss at −pull."""
+    def dual_value(self, multipliers: Array, labels: IntArray) -> Array:
+        """Return what multipliers add to the dual: minus the conjugate of the loss there."""
         raise NotImplementedError
 
-    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
+    def hessian_product(self, U: Array, direction: Array, labels: IntArray) -> Array:
         """Return the second derivative of the loss, times a direction."""
         raise NotImplementedError
 
-    def curvatures(self, U: Array, labels: IntArray) -> Array:
+    def hessian_diagonal(self, U: Array, labels: IntArray) -> Array:
         """Return the diagonal of the second derivative."""
         raise NotImplementedError
 
@@ -67,16 +68,16 @@ class SquaredHinge(Loss):
     def values(self, U: Array, labels: IntArray) -> Array:
         return np.asarray(self._slack(U, labels) ** 2)
 
-    def pull(self, U: Array, labels: IntArray) -> Array:
+    def negative_gradient(self, U: Array, labels: IntArray) -> Array:
         return np.asarray(2 * self._signs(labels) * self._slack(U, labels))
 
-    def worth(self, pull: Array, labels: IntArray) -> Array:
-        return np.asarray((self._signs(labels) * pull - pull**2 / 4).sum(axis=1))
+    def dual_value(self, multipliers: Array, labels: IntArray) -> Array:
+        return np.asarray((self._signs(labels) * multipliers - multipliers**2 / 4).sum(axis=1))
 
-    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
-        return np.asarray(self.curvatures(U, labels) * direction)
+    def hessian_product(self, U: Array, direction: Array, labels: IntArray) -> Array:
+        return np.asarray(self.hessian_diagonal(U, labels) * direction)
 
-    def curvatures(self, U: Array, labels: IntArray) -> Array:
+    def hessian_diagonal(self, U: Array, labels: IntArray) -> Array:
         return np.asarray(2.0 * (self._slack(U, labels) > 0))
 
     def _slack(self, U: Array, labels: IntArray) -> Array:
@@ -96,30 +97,32 @@ class Logistic(Loss):
         own = np.take_along_axis(U, labels[:, None], axis=1)
         return np.asarray(np.log(np.exp(U - top).sum(axis=1, keepdims=True)) + top - own)
 
-    def pull(self, U: Array, labels: IntArray) -> Array:
+    def negative_gradient(self, U: Array, labels: IntArray) -> Array:
         if self.classes == 2:
             signs = self._signs(labels)
             return np.asarray(signs * expit(-signs * U))
-        return np.asarray((self._signs(labels) > 0) - self._shares(U))
+        return np.asarray((self._signs(labels) > 0) - self._probabilities(U))
 
-    def worth(self, pull: Array, labels: IntArray) -> Array:
+    def dual_value(self, multipliers: Array, labels: IntArray) -> Array:
         if self.classes == 2:
-            p = np.abs(pull[:, 0])
+            p = np.abs(multipliers[:, 0])
             return np.asarray(entr(p) + entr(1 - p))
-        return np.asarray(entr(np.maximum((self._signs(labels) > 0) - pull, 0.0)).sum(axis=1))
+        return np.asarray(
+            entr(np.maximum((self._signs(labels) > 0) - multipliers, 0.0)).sum(axis=1)
+        )
 
-    def curve(self, U: Array, direction: Array, labels: IntArray) -> Array:
+    def hessian_product(self, U: Array, direction: Array, labels: IntArray) -> Array:
         if self.classes == 2:
-            return np.asarray(self.curvatures(U, labels) * direction)
-        P = self._shares(U)
+            return np.asarray(self.hessian_diagonal(U, labels) * direction)
+        P = self._probabilities(U)
         inner = np.einsum("ij,ij->i", P, direction)
         return np.asarray(P * (direction - inner[:, None]))
 
-    def curvatures(self, U: Array, labels: IntArray) -> Array:
-        P = expit(U) if self.classes == 2 else self._shares(U)
+    def hessian_diagonal(self, U: Array, labels: IntArray) -> Array:
+        P = expit(U) if self.classes == 2 else self._probabilities(U)
         return np.asarray(P * (1 - P))
 
-    def _shares(self, U: Array) -> Array:
+    def _probabilities(self, U: Array) -> Array:
         P = np.exp(U - U.max(axis=1, keepdims=True))
         P /= P.sum(axis=1, keepdims=True)
         return np.asarray(P)
@@ -129,50 +132,53 @@ LOSSES: dict[str, type[Loss]] = {"squared_hinge": SquaredHinge, "logistic": Logi
 
 
 @dataclass(frozen=True)
-class Slope:
-    """The pulls of all rows; the sums are the loss, the worth of the pulls, and how many pull.
+class Slope(Rule):
+    """The multipliers β = −C s ∂ℓ of all rows.
 
-    The last is a mean over the functions.
+    The totals are the loss, what β adds to the dual, and how many rows have some β: a mean over
+    the functions.
     """
 
     loss: Loss
     C: float
 
-    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+    def __call__(self, U: Array, chunk: Chunk) -> RowTerms:
         w = self.C * row_weights(chunk)
-        pull = self.loss.pull(U, chunk.y)
-        value, worth = self.loss.values(U, chunk.y), self.loss.worth(pull, chunk.y)
-        R = w[:, None] * pull
-        pulling = np.count_nonzero(R) / R.shape[1]
-        return Reaction(R, np.array([(w @ value).sum(), w @ worth, pulling]))
+        slopes = self.loss.negative_gradient(U, chunk.y)
+        value, dual = self.loss.values(U, chunk.y), self.loss.dual_value(slopes, chunk.y)
+        R = w[:, None] * slopes
+        active = np.count_nonzero(R) / R.shape[1]
+        return RowTerms(R, np.array([(w @ value).sum(), w @ dual, active]))
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Rule):
     """The second derivative at the first columns of U, times the last ones."""
 
     loss: Loss
     C: float
 
-    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+    def __call__(self, U: Array, chunk: Chunk) -> RowTerms:
         q = self.loss.functions
         w = self.C * row_weights(chunk)
-        return Reaction(w[:, None] * self.loss.curve(U[:, :q], U[:, q:], chunk.y), np.zeros(0))
+        return RowTerms(
+            w[:, None] * self.loss.hessian_product(U[:, :q], U[:, q:], chunk.y), np.zeros(0)
+        )
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Rule):
     """The losses at several steps from the first columns of U along the last ones."""
 
     loss: Loss
     C: float
     sizes: tuple[float, ...]
 
-    def __call__(self, U: Array, chunk: Chunk) -> Reaction:
+    def __call__(self, U: Array, chunk: Chunk) -> RowTerms:
         q = self.loss.functions
         w = self.C * row_weights(chunk)
         values = [w @ self.loss.values(U[:, :q] + t * U[:, q:], chunk.y) for t in self.sizes]
-        return Reaction(np.zeros((len(U), 0)), np.array(values))
+        return RowTerms(np.zeros((len(U), 0)), np.array(values))
 
 
 @dataclass(frozen=True)
@@ -184,7 +190,7 @@ class Curvatures:
     shared: bool
 
     def __call__(self, U: Array, chunk: Chunk) -> Array:
-        D = self.C * row_weights(chunk)[:, None] * self.loss.curvatures(U, chunk.y)
+        D = self.C * row_weights(chunk)[:, None] * self.loss.hessian_diagonal(U, chunk.y)
         return D.mean(axis=1, keepdims=True) if self.shared else D
 
 
@@ -194,49 +200,48 @@ class LandmarkClasses:
 
     min ½ Σ_c ‖f_c‖² + C Σ sᵢ ℓ(yᵢ, f(xᵢ) + b),  f_c = Σⱼ aⱼ_c k(zⱼ, ·) over M landmarks zⱼ
 
-    The pulls βᵢ = −C sᵢ ∂ℓ are a point of the dual, max Σ C sᵢ ω(βᵢ/C sᵢ) − ½‖Σ βᵢ φ(xᵢ)‖² with
-    Σ βᵢ = 0 where b is free; ω is minus the conjugate of ℓ. The gap is ½‖f − Σ βᵢ φ(xᵢ)‖². What is
-    left of Σ βᵢ lowers the dual by the most that a constant of twice the size found could gain by
-    it: the bound holds among machines with such constants.
+    The multipliers βᵢ = −C sᵢ ∂ℓ are a point of the dual, max Σ C sᵢ ω(βᵢ/C sᵢ) − ½‖Σ βᵢ φ(xᵢ)‖²,
+    with Σ βᵢ = 0 where b is free; ω is minus the conjugate of ℓ. The gap is ½‖f − Σ βᵢ φ(xᵢ)‖².
+    What is left of Σ βᵢ lowers the dual by the most that a constant of twice the size found could
+    gain by it: the bound holds among machines with such constants.
     """
 
     loss: Loss
     C: float
     constant: bool
 
-    def drift(self, swept: Swept, constants: Array) -> float:
-        """Return what the dual loses because pulls do not add up to zero."""
+    @property
+    def name(self) -> str:
+        """What it is called in certificates."""
+        return f"{self.loss.name} classification"
+
+    def dual_loss(self, sums: PassSums, constants: Array) -> float:
+        """Return what the dual loses because multipliers do not add up to zero."""
         if not self.constant:
             return 0.0
-        return float((np.abs(swept.sums[-1]) * (2 * np.abs(constants) + 1)).sum())
+        return float((np.abs(sums.products[-1]) * (2 * np.abs(constants) + 1)).sum())
 
     def certify(
-        self,
-        swept: Swept,
-        coordinates: Array,
-        constants: Array,
-        pull: Callable[[Array], Array],
-        **cost: Any,
+        self, value: LandmarkFunctions, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
-        """Judge functions from one precise sweep of :class:`Slope`, with a whitener, at them.
-
-        ``coordinates`` are those of f in an orthonormal basis of the span, and ``pull`` gives the
-        coordinates of Σ βᵢ k(xᵢ, ·) from its products with the landmarks.
-        """
-        value, worth, _ = swept.totals
-        M = len(swept.sums) - self.constant
-        G = pull(swept.sums[:M])
+        """Judge functions by one pass of :class:`Slope` in float64, if it was not made yet."""
+        del product
+        low = landmarks_of(gram, self.name)
+        found = value.sums_of(Slope(self.loss, self.C), low)
+        loss, gained, _ = found.totals
+        M = len(found.products) - self.constant
+        G = low.basis.coordinates(found.products[:M])
+        W = value.coordinates
         square = float((G**2).sum())
-        dual = float(worth - 0.5 * square - self.drift(swept, constants))
-        assert swept.unseen is not None
-        cost_of_landmarks = landmark_cost(dual, square, float((swept.unseen**2).sum()))
+        dual = float(gained - 0.5 * square - self.dual_loss(found, value.constants))
+        assert found.unseen is not None
+        cost = landmark_cost(dual, square, float((found.unseen**2).sum()))
         return Certificate(
-            problem=f"{self.loss.name} classification",
-            primal=float(value + 0.5 * (coordinates**2).sum()),
+            problem=self.name,
+            primal=float(loss + 0.5 * (W**2).sum()),
             dual=dual,
-            stationarity=float(np.abs(G - coordinates).max(initial=0.0)),
+            stationarity=float(np.abs(G - W).max(initial=0.0)),
             primal_feasibility=0.0,
-            dual_feasibility=float(np.abs(swept.sums[M:]).max(initial=0.0)),
+            dual_feasibility=float(np.abs(found.products[M:]).max(initial=0.0)),
             complementarity=0.0,
-            **cost,
-        ).on_landmarks(M, cost_of_landmarks)
+        ).on_landmarks(M, cost)

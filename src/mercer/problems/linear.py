@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, IntArray, Matrix
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 
 
+class LinearAnswer(NamedTuple):
+    """Weights of the columns, and multipliers of the rows; a column for each class of several."""
+
+    w: Array
+    multipliers: Array
+
+
 @dataclass(frozen=True, eq=False)
-class FeatureRows:
+class DesignRows:
     """The rows x̃ᵢ = (xᵢ, s) of a dense or CSR matrix X.
 
     The constant s carries the intercept, as a feature like any other; s = 0 stands for none.
     """
 
-    X: Any
+    X: Matrix
     constant: float = 0.0
 
     def __len__(self) -> int:
@@ -43,19 +52,30 @@ class FeatureRows:
 
     def squared_norms(self) -> Array:
         """Return ‖x̃ᵢ‖²."""
-        if isinstance(self.X, np.ndarray):
-            norms: Array = np.einsum("ij,ij->i", self.X, self.X)
+        if sparse.issparse(self.X):
+            norms: Array = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
         else:
-            norms = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+            norms = np.einsum("ij,ij->i", self.X, self.X)
         return norms + self.constant**2
 
-    def take(self, index: IntArray) -> FeatureRows:
+    def take(self, index: IntArray) -> DesignRows:
         """Return some of the rows."""
-        return FeatureRows(self.X[index], self.constant)
+        return DesignRows(self.X[index], self.constant)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _OnRows:
+    """A problem on the rows x̃ = (x, constant) of a design matrix."""
+
+    constant: float = 0.0
+
+    def rows(self, gram: GramMatrix) -> DesignRows:
+        """Return the rows x̃ of the design matrix."""
+        return DesignRows(gram.features(), self.constant)
 
 
 @dataclass(frozen=True, eq=False)
-class LinearProblem:
+class LinearProblem(_OnRows):
     r"""A linear machine with its dual, one signed multiplier βᵢ for each row.
 
     primal: min ½‖w‖² + Σ φᵢ(pᵢ − w·x̃ᵢ),  φᵢ(r) = max over lo ≤ β ≤ hi of βr − ε|β| − ½ Dᵢβ²
@@ -94,9 +114,12 @@ class LinearProblem:
         linear = float(self.p @ beta) - self.epsilon * float(np.abs(beta).sum())
         return linear - float(self.D @ beta**2) / 2
 
-    def certify(self, rows: FeatureRows, w: Array, beta: Array, **cost: Any) -> Certificate:
-        """Judge w and β from the data alone."""
-        residual = self.p - rows.dot(w)
+    def certify(
+        self, value: LinearAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge w and β from the data alone; ``product`` is w·x̃ of the rows."""
+        rows, (w, beta) = self.rows(gram), value
+        residual = self.p - (rows.dot(w) if product is None else product)
         total = rows.combine(beta)
         losses = self.losses(residual)
         inside = np.clip(beta, self.lo, self.hi)
@@ -106,14 +129,12 @@ class LinearProblem:
             primal=float(w @ w) / 2 + float(losses.sum()),
             dual=self.gain(beta) - float(total @ total) / 2,
             stationarity=self.violation(residual, beta),
-            primal_feasibility=0.0,
             dual_feasibility=float(np.abs(beta - inside).max(initial=0.0)),
             complementarity=float((losses + costs - inside * residual).max(initial=0.0)),
-            **cost,
         )
 
 
-def classifier(signs: Array, C: Array, squared: bool) -> LinearProblem:
+def classifier(signs: Array, C: Array, squared: bool, constant: float = 0.0) -> LinearProblem:
     """Hinge loss C max(0, 1 − y w·x̃), or its square; ``signs`` are ±1."""
     most = np.full(len(C), np.inf) if squared else C
     zeros = np.zeros(len(C))
@@ -123,10 +144,13 @@ def classifier(signs: Array, C: Array, squared: bool) -> LinearProblem:
         np.where(signs > 0, 0.0, -most),
         np.where(signs > 0, most, 0.0),
         0.5 / C if squared else zeros,
+        constant=constant,
     )
 
 
-def regressor(targets: Array, C: Array, epsilon: float, squared: bool) -> LinearProblem:
+def regressor(
+    targets: Array, C: Array, epsilon: float, squared: bool, constant: float = 0.0
+) -> LinearProblem:
     """Loss C max(0, ∣y − w·x̃∣ − ε), or its square."""
     most = np.full(len(C), np.inf) if squared else C
     return LinearProblem(
@@ -136,11 +160,12 @@ def regressor(targets: Array, C: Array, epsilon: float, squared: bool) -> Linear
         most,
         0.5 / C if squared else np.zeros(len(C)),
         epsilon,
+        constant=constant,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class SparseClassifier:
+class SparseClassifier(_OnRows):
     r"""Squared hinge loss with a penalty that sets weights to zero.
 
     primal: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ w·x̃ᵢ)²
@@ -150,8 +175,9 @@ class SparseClassifier:
 
     signs: Array
     C: Array
+    name: str = field(default="linear SVC, squared hinge, ℓ₁ penalty", init=False)
 
-    def multipliers(self, rows: FeatureRows, w: Array) -> Array:
+    def multipliers(self, rows: DesignRows, w: Array) -> Array:
         """Return the best multiple of 2C max(0, 1 − y w·x̃) that the dual allows."""
         alpha = 2 * self.C * np.maximum(0.0, 1 - self.signs * rows.dot(w))
         most = np.abs(rows.combine(self.signs * alpha)).max(initial=0.0)
@@ -159,27 +185,28 @@ class SparseClassifier:
         best = float(alpha.sum()) / curvature if curvature > 0 else 0.0
         return alpha * min(best, 1 / most if most > 0 else np.inf)
 
-    def certify(self, rows: FeatureRows, w: Array, alpha: Array, **cost: Any) -> Certificate:
-        """Judge w and α from the data alone."""
-        excess = np.maximum(0.0, 1 - self.signs * rows.dot(w))
+    def certify(
+        self, value: LinearAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge w and α from the data alone; ``product`` is w·x̃ of the rows."""
+        rows, (w, alpha) = self.rows(gram), value
+        excess = np.maximum(0.0, 1 - self.signs * (rows.dot(w) if product is None else product))
         slopes = rows.combine(self.signs * 2 * self.C * excess)
         pull = np.where(w != 0, np.abs(slopes - np.sign(w)), np.maximum(np.abs(slopes) - 1, 0))
         correlations = np.abs(rows.combine(self.signs * alpha))
         outside = max(float(correlations.max(initial=0.0)) - 1, float(-alpha.min()), 0.0)
         return Certificate(
-            problem="linear SVC, squared hinge, ℓ₁ penalty",
+            problem=self.name,
             primal=float(np.abs(w).sum()) + float(self.C @ excess**2),
             dual=float(alpha.sum()) - float((alpha**2 / (4 * self.C)).sum()),
             stationarity=float(pull.max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=outside,
             complementarity=float((np.abs(w) * np.abs(1 - correlations)).max(initial=0.0)),
-            **cost,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class CrammerSinger:
+class LinearCrammerSinger(_OnRows):
     r"""All classes at once.
 
     primal: min ½ Σₖ‖wₖ‖² + Σ Cᵢ maxₖ (eᵢₖ + (wₖ − w_yᵢ)·x̃ᵢ),  eᵢₖ = 1 − [k = yᵢ]
@@ -193,28 +220,30 @@ class CrammerSinger:
     labels: IntArray
     C: Array
     classes: int
+    name: str = field(default="linear SVC, Crammer–Singer", init=False)
 
-    def certify(self, rows: FeatureRows, W: Array, alpha: Array, **cost: Any) -> Certificate:
+    def certify(
+        self, value: LinearAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
         """Judge the weights W (features × classes) and α (rows × classes) from the data alone."""
+        rows, (W, alpha) = self.rows(gram), value
         everyone = np.arange(len(self.labels))
         mine = np.zeros(alpha.shape, bool)
         mine[everyone, self.labels] = True
-        scores = rows.dot(W) + ~mine
+        scores = (rows.dot(W) if product is None else product) + ~mine
         excess = scores.max(axis=1) - scores[everyone, self.labels]
         total = rows.combine(alpha)
         room = np.where(mine, self.C[:, None], 0.0) - alpha
         movable = np.where(room > 0, scores, np.inf).min(axis=1)
         return Certificate(
-            problem="linear SVC, Crammer–Singer",
+            problem=self.name,
             primal=float((W**2).sum()) / 2 + float(self.C @ excess),
             dual=-float((total**2).sum()) / 2 - float(alpha.sum(where=~mine)),
             stationarity=float((scores.max(axis=1) - movable).max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=max(
                 float(-room.min(initial=0.0)), float(np.abs(alpha.sum(axis=1)).max(initial=0.0))
             ),
             complementarity=float(
                 (room * (scores.max(axis=1, keepdims=True) - scores)).max(initial=0.0)
             ),
-            **cost,
         )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr, expit
 
 from mercer._typing import Array, IntArray
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.linear import DesignRows
 
 _MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
+"""Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
+
+
+class LogisticAnswer(NamedTuple):
+    """Coefficients (rows × functions, or weights of columns × functions), and biases."""
+
+    coef: Array
+    bias: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +33,6 @@ class View:
     beta: Array
     bias: Array
     loss: float
-
-
-@dataclass(frozen=True)
-class Combined:
-    """Of V = Σ βᵢ φ(xᵢ): ‖V‖², and the largest difference between V and f."""
-
-    square: float
-    distance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class LogisticProblem:
         kind = "logistic regression" if self.classes == 2 else "multinomial logistic regression"
         return kind if self.penalised else f"{kind} without penalty"
 
-    def look(self, F: Array, bias: Array | None = None) -> View:
+    def with_best_bias(self, F: Array, bias: Array | None = None) -> View:
         """Return shares, weights and loss at the n × functions values F, with the best bias.
 
         ``bias`` is where the search for it starts.
@@ -125,13 +127,19 @@ class LogisticProblem:
         beta *= self.C[:, None]
         return View(P, beta, bias, loss)
 
-    def curve(self, view: View, U: Array) -> Array:
-        """Return the second derivative of the loss, times U, the bias following along."""
-        T = self._plain_curve(view, U)
-        if self.intercept:
-            moved = self._solve_bias(view, T.sum(axis=0))
+    def second_derivative(self, view: View) -> Callable[[Array], Array]:
+        """Return U ↦ the second derivative of the loss times U, the bias following along."""
+        if not self.intercept:
+            return lambda U: self._plain_curve(view, U)
+        inverse = self._bias_inverse(view)
+
+        def multiply(U: Array) -> Array:
+            T = self._plain_curve(view, U)
+            moved = inverse @ T.sum(axis=0)
             T -= self._plain_curve(view, np.broadcast_to(moved, U.shape))
-        return T
+            return T
+
+        return multiply
 
     def curvatures(self, view: View) -> Array:
         """Return the diagonal of the second derivative, one column for each function."""
@@ -156,11 +164,11 @@ class LogisticProblem:
         inner = np.einsum("ij,ij->i", view.P, U)
         return np.asarray(self.C[:, None] * view.P * (U - inner[:, None]))
 
-    def _solve_bias(self, view: View, right: Array) -> Array:
-        return np.asarray(np.linalg.pinv(self.bias_curvature(view), hermitian=True) @ right)
+    def _bias_inverse(self, view: View) -> Array:
+        return np.asarray(np.linalg.pinv(self.bias_curvature(view), hermitian=True))
 
     def _bias_step(self, view: View, slope: Array) -> Array:
-        step = self._solve_bias(view, slope)
+        step = self._bias_inverse(view) @ slope
         return step if np.abs(step).max() > 0 else slope / float(self.C.sum())
 
     def _first_bias(self) -> Array:
@@ -180,32 +188,66 @@ class LogisticProblem:
         P[np.arange(len(P)), self.labels] += 1.0
         return float(self.C @ entr(np.clip(P, 0.0, 1.0)).sum(axis=1))
 
-    def certify(
-        self,
-        F: Array,
-        bias: Array,
-        square: float,
-        combine: Callable[[Array], Combined],
-        **cost: Any,
-    ) -> Certificate:
-        """Judge functions with values F, biases and ‖f‖² = ``square``.
+    def products(self, value: LogisticAnswer, multiply: Callable[[Array], Array]) -> Array:
+        """Return K times the coefficients, and beside it K times the β of the dual point."""
+        F = multiply(value.coef)
+        return np.hstack([F, multiply(self.with_best_bias(F, value.bias).beta)])
 
-        ``combine`` tells of V = Σ βᵢ φ(xᵢ) for the β of the dual point.
+    def certify(
+        self, value: LogisticAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge functions of a kernel; ``product`` is what :meth:`products` gives."""
+        both = self.products(value, gram.multiply) if product is None else product
+        F, V = np.hsplit(both, 2)
+        best = self.with_best_bias(F, value.bias)
+        distance = float(np.abs(V - F if self.penalised else V).max(initial=0.0))
+        f_square, v_square = float(np.vdot(value.coef, F)), float(np.vdot(best.beta, V))
+        return self._certificate(F, value.bias, best, f_square, v_square, distance)
+
+    def _certificate(
+        self, F: Array, bias: Array, best: View, f_square: float, v_square: float, distance: float
+    ) -> Certificate:
+        """Judge functions f with values F by V = Σ βᵢ φ(xᵢ), β those of the best bias.
+
+        Given are ‖f‖², ‖V‖² and the largest difference between V and f.
         """
-        primal = self.view(F, bias)
-        best = self.look(F, bias)
-        V = combine(best.beta)
         drift = float(np.abs(best.beta.sum(axis=0)).max()) if self.intercept else 0.0
         dual = self.entropy(best.beta)
         if self.penalised:
-            dual -= V.square / 2
+            dual -= v_square / 2
         return Certificate(
             problem=self.name,
-            primal=primal.loss + (square / 2 if self.penalised else 0.0),
+            primal=self.view(F, bias).loss + (f_square / 2 if self.penalised else 0.0),
             dual=dual,
-            stationarity=V.distance,
-            primal_feasibility=0.0,
-            dual_feasibility=drift if self.penalised else max(drift, V.distance),
-            complementarity=0.0,
-            **cost,
+            stationarity=distance,
+            dual_feasibility=drift if self.penalised else max(drift, distance),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLogisticProblem(LogisticProblem):
+    """The same with functions w·x̃ of columns: rows are those of a design matrix.
+
+    Parameters
+    ----------
+    constant : float
+        One more column of this value, whose weight is penalised like all others; 0 for none.
+    """
+
+    constant: float = 0.0
+
+    def rows(self, gram: GramMatrix) -> DesignRows:
+        """Return the rows x̃ of the design matrix."""
+        return DesignRows(gram.features(), self.constant)
+
+    def certify(
+        self, value: LogisticAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge weights of columns; ``product`` is X̃ times the weights."""
+        rows, W = self.rows(gram), value.coef
+        F = rows.dot(W) if product is None else product
+        best = self.with_best_bias(F, value.bias)
+        V = rows.combine(best.beta)
+        distance = float(np.abs(V - W if self.penalised else V).max(initial=0.0))
+        f_square, v_square = float(np.vdot(W, W)), float(np.vdot(V, V))
+        return self._certificate(F, value.bias, best, f_square, v_square, distance)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from mercer._typing import Array, IntArray
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+
+
+class SparseOperator(Protocol):
+    """A sparse array."""
+
+    def __matmul__(self, V: Array) -> Array: ...
+
+    def __abs__(self) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Roughness:
     """The operator R = μLᵖ of a graph: fᵀRf says how much values differ between neighbours."""
 
-    laplacian: Any
+    laplacian: SparseOperator
     weight: float
     power: int = 1
 
@@ -77,6 +87,12 @@ class ManifoldProblem:
     hinge: bool
     intercept: bool
 
+    @property
+    def name(self) -> str:
+        """What the problem is called in certificates and messages."""
+        losses = "the squared hinge" if self.hinge else "squared errors"
+        return f"manifold regularisation with {losses}"
+
     def bend(self, V: Array) -> Array:
         """Return (R + D)V, the second derivative of the objective where all losses count."""
         bent = self.roughness(V)
@@ -136,8 +152,8 @@ class ManifoldProblem:
         coef = (self.spread(beta, len(f)) - self.roughness(f)) / self.penalty
         return DualPoint(beta, f, coef)
 
-    def certify(
-        self, coef: Array, f: Array, bias: float, point: DualPoint, image: Array, **cost: Any
+    def judge(
+        self, coef: Array, f: Array, bias: float, point: DualPoint, image: Array
     ) -> Certificate:
         """Judge f = Σ cⱼ k(xⱼ, ·), given f = Kc and, for a point of the dual, ``image`` = Kγ."""
         beta, s, gamma = point.beta, point.values, point.coef
@@ -148,15 +164,11 @@ class ManifoldProblem:
         if self.hinge:
             broken = max(broken, float((-self.y * beta).max(initial=0.0)))
         return Certificate(
-            problem="manifold regularisation with "
-            + ("the squared hinge" if self.hinge else "squared errors"),
+            problem=self.name,
             primal=self.value(coef, f, bias),
             dual=dual,
             stationarity=self.penalty * float(np.abs(image - f).max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=broken,
-            complementarity=0.0,
-            **cost,
         )
 
 
@@ -167,3 +179,64 @@ class DualPoint:
     beta: Array
     values: Array
     coef: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldFunctions:
+    """Functions f = Σ cⱼ k(xⱼ, ·), a column of ``coef`` for each problem, and their constants b.
+
+    ``points`` are points of the dual for each problem; where there are none, f suggests them.
+    """
+
+    coef: Array
+    bias: Array
+    points: tuple[DualPoint, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldProblems:
+    """Several problems on the same points, with the same roughness and penalty."""
+
+    parts: Sequence[ManifoldProblem]
+
+    @property
+    def name(self) -> str:
+        """What the problems are called in certificates and messages."""
+        return self.parts[0].name
+
+    @property
+    def stiffness(self) -> float:
+        """A bound on how much a value at a point weighs against the norm of a function."""
+        curvature = max(float(problem.weights.max()) for problem in self.parts)
+        return (self.parts[0].roughness.norm() + curvature) / self.parts[0].penalty
+
+    def dual_points(self, F: Array) -> tuple[DualPoint, ...]:
+        """Return the points of the dual that values at all points suggest."""
+        return tuple(p.dual_point(f) for p, f in zip(self.parts, F.T, strict=True))
+
+    def best_bias(self, F: Array) -> Array:
+        """Return the best constants for given values at all points."""
+        pairs = zip(self.parts, F.T, strict=True)
+        return np.array([problem.best_bias(f[problem.rows]) for problem, f in pairs])
+
+    def certify(
+        self, value: ManifoldFunctions, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge functions; ``product`` is K times their coefficients and those of the dual."""
+        return Certificate.total(self.judge(value, gram, product))
+
+    def judge(
+        self, value: ManifoldFunctions, gram: GramMatrix, product: Array | None = None
+    ) -> list[Certificate]:
+        """Judge each function for itself."""
+        if product is None:
+            F = gram.multiply(value.coef)
+            points = value.points or self.dual_points(F)
+            images = gram.multiply(np.stack([point.coef for point in points], axis=1))
+        else:
+            F, images = np.hsplit(product, 2)
+            points = value.points
+        return [
+            problem.judge(value.coef[:, j], F[:, j], float(value.bias[j]), points[j], images[:, j])
+            for j, problem in enumerate(self.parts)
+        ]

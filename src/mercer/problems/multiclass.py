@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 
 
@@ -72,7 +73,11 @@ class JointMulticlass:
         own = f[np.arange(len(self)), self.labels]
         return np.where(self._own, 0.0, 1.0 - own[:, None] + f)
 
-    def certify(self, alpha: Array, f: Array, **cost: Any) -> Certificate:
+    def certify(self, value: Array, gram: GramMatrix, product: Array | None = None) -> Certificate:
+        """Judge the n × classes coefficients α on a matrix; ``product`` is Kα in float64."""
+        return self.judge(value, gram @ value if product is None else product)
+
+    def judge(self, alpha: Array, f: Array, **cost: Any) -> Certificate:
         """Judge the n × classes coefficients α, given f = Kα in float64."""
         half_norm = float(np.vdot(alpha, f)) / 2
         margins = self.margins(f)
@@ -85,7 +90,6 @@ class JointMulticlass:
             primal=half_norm + float(self.C @ self.loss(margins)),
             dual=float(total.sum()) - half_norm,
             stationarity=float(self._disagreement(margins, multipliers, total).max()),
-            primal_feasibility=0.0,
             dual_feasibility=max(outside, drift),
             complementarity=float(self._products(margins, multipliers, total).max()),
             **cost,

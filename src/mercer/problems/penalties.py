@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 
 
@@ -25,6 +26,10 @@ class Penalty:
 
     method = "newton"
     convex = True
+    a: float = np.inf
+    """The length of penalties that have one."""
+    tau: float = 0.5
+    """The share of residuals below zero where φ is a pair of slopes."""
 
     def value(self, r: Array) -> Array:
         """Return φ(r)."""
@@ -61,10 +66,10 @@ class Penalty:
 class _Width(Penalty):
     """A penalty with one length a > 0."""
 
-    def __init__(self, a: Any = 1.0) -> None:
+    def __init__(self, a: float = 1.0) -> None:
         if not (isinstance(a, Real) and 0 < float(a) < np.inf):
             raise InvalidParameter(f"{type(self).__name__}(a={a!r}): a has to be a number above 0.")
-        self.a: float = float(a)
+        self.a = float(a)
 
 
 class L2(Penalty):
@@ -90,10 +95,10 @@ class Quantile(Penalty):
 
     method = "vertices"
 
-    def __init__(self, tau: Any = 0.5) -> None:
+    def __init__(self, tau: float = 0.5) -> None:
         if not (isinstance(tau, Real) and 0 < float(tau) < 1):
             raise InvalidParameter(f"Quantile(tau={tau!r}): tau has to lie between 0 and 1.")
-        self.tau: float = float(tau)
+        self.tau = float(tau)
 
     def value(self, r: Array) -> Array:
         return np.asarray(np.maximum(self.tau * r, (self.tau - 1) * r))
@@ -113,7 +118,6 @@ class L1(Penalty):
     """Least absolute deviations: φ(r) = |r|."""
 
     method = "vertices"
-    tau = 0.5
 
     def value(self, r: Array) -> Array:
         return np.abs(r)
@@ -209,6 +213,13 @@ NAMES = {"l1": L1, "l2": L2, "quantile": Quantile, "dead_zone": DeadZone, "huber
 """Penalties by name, with their default parameters."""
 
 
+class PenaltyAnswer(NamedTuple):
+    """Weights, and the dual point where the method has one."""
+
+    x: Array
+    nu: Array | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class PenaltyProblem:
     r"""The least sum of penalties.
@@ -216,56 +227,60 @@ class PenaltyProblem:
     primal: min Σ φ(bᵢ − aᵢ·x)
 
     dual:   max bᵀν − Σ φ*(νᵢ)  subject to  Aᵀν = 0
+
+    A is the design matrix.
     """
 
-    A: Array
     b: Array
     penalty: Penalty
 
-    def value(self, x: Array) -> float:
-        """Return the sum of the penalties."""
-        return float(self.penalty.value(self.b - self.A @ x).sum())
+    @property
+    def name(self) -> str:
+        """What the problem is called."""
+        kind = f"regression with {self.penalty!r}"
+        return kind if self.penalty.convex else f"{kind}, not convex"
 
-    def multipliers(self, x: Array) -> Array:
-        """Return a dual point: the slopes at x, made orthogonal to A, and shrunk into the box."""
-        nu = self.penalty.slope(self.b - self.A @ x)
-        U, s, _ = np.linalg.svd(self.A, full_matrices=False)
-        U = U[:, s > max(self.A.shape) * np.finfo(float).eps * s.max(initial=0.0)]
+    def value(self, residual: Array) -> float:
+        """Return the sum of the penalties."""
+        return float(self.penalty.value(residual).sum())
+
+    def multipliers(self, A: Array, residual: Array) -> Array:
+        """Return a dual point: the slopes, made orthogonal to A, and shrunk into the box."""
+        nu = self.penalty.slope(residual)
+        U, s, _ = np.linalg.svd(A, full_matrices=False)
+        U = U[:, s > max(A.shape) * np.finfo(float).eps * s.max(initial=0.0)]
         for _ in range(2):  # twice is enough for rounding
             nu = nu - U @ (U.T @ nu)
         low, high = self.penalty.box
         over = max(float((nu / high).max()), float((nu / low).max()), 1.0) if high < np.inf else 1.0
         return nu / over
 
-    def certify(self, x: Array, nu: Array | None = None, **cost: Any) -> Certificate:
-        """Judge x, and ν if there is one, from the data alone.
+    def certify(
+        self, value: PenaltyAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge x, and ν if there is one, from the data alone; ``product`` is Ax.
 
         Without convexity there is no dual problem: the bound from below is that of no residuals, 0.
         """
-        name = f"regression with {self.penalty!r}"
-        slopes = self.A.T @ self.penalty.slope(self.b - self.A @ x)
+        A = gram.features()
+        r = self.b - (A @ value.x if product is None else product)
         if not self.penalty.convex:
+            slopes = A.T @ self.penalty.slope(r)
             return Certificate(
-                problem=f"{name}, not convex",
-                primal=self.value(x),
+                problem=self.name,
+                primal=self.value(r),
                 dual=0.0,
                 stationarity=float(np.abs(slopes).max(initial=0.0)),
-                primal_feasibility=0.0,
-                dual_feasibility=0.0,
-                complementarity=0.0,
-                **cost,
             )
-        nu = self.multipliers(x) if nu is None else nu
+        nu = self.multipliers(A, r) if value.nu is None else value.nu
         low, high = self.penalty.box
-        r, conjugate = self.b - self.A @ x, self.penalty.conjugate(nu)
+        conjugate = self.penalty.conjugate(nu)
         mismatch = self.penalty.value(r) + conjugate - nu * r
         return Certificate(
-            problem=name,
-            primal=self.value(x),
+            problem=self.name,
+            primal=self.value(r),
             dual=float(self.b @ nu - conjugate.sum()),
-            stationarity=float(np.abs(self.A.T @ nu).max(initial=0.0)),
-            primal_feasibility=0.0,
+            stationarity=float(np.abs(A.T @ nu).max(initial=0.0)),
             dual_feasibility=max(float((nu - high).max()), float((low - nu).max()), 0.0),
             complementarity=float(mismatch.max(initial=0.0)),
-            **cost,
         )

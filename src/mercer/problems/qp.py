@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer import _fast
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Flags, Groups, IntArray
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
-
-Groups = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +42,19 @@ class BoxQP:
     def __len__(self) -> int:
         return len(self.p)
 
-    @property
+    @cached_property
     def sums(self) -> Array:
-        """The fixed sum s_g of each group."""
+        """The fixed sum s_g of each group; not to be changed."""
         return np.bincount(self.group, self.start, self.groups).astype(np.float64)
 
     def coefficients(self, beta: Array, count: int) -> Array:
         """Return the coefficient of each of the ``count`` rows of K: the sum of its variables."""
         return np.bincount(self.row, beta, count).astype(np.float64, copy=False)
+
+    def sums_error(self, beta: Array) -> float:
+        """Return how far the sums of the groups are off, as a share of what they add up."""
+        off = np.abs(np.bincount(self.group, beta, self.groups) - self.sums).max()
+        return float(off) / (float(np.abs(beta).sum()) or 1.0)
 
     def feasible(self, start: Array) -> Array:
         """Return multipliers that keep all constraints, near some that may not.
@@ -77,26 +82,43 @@ class BoxQP:
         """Return for each group the greatest F that can go up and the least that can go down."""
         return self._ends(beta, f)[:, :2]
 
+    def violation(self, beta: Array, f: Array) -> float:
+        """Return by how much two variables of a group disagree at most; 0 where none can move."""
+        gaps = [top - bottom for top, bottom, _ in self._ends(beta, f)]
+        return max([0.0, *(float(gap) for gap in gaps if math.isfinite(gap))])
+
     def biases(self, beta: Array, f: Array) -> Array:
         """Return b for each group: the mean of F over free variables, else the middle of its range.
 
         A variable is free strictly between its bounds.
         """
-        result = np.empty(self.groups)
-        for g, (low, high, mean) in enumerate(self._ends(beta, f)):
-            known = [end for end in (low, high) if math.isfinite(end)]
-            middle = sum(known) / len(known) if known else 0.0
-            result[g] = middle if math.isnan(mean) else mean
-        return result
+        return _middles(self._ends(beta, f))
 
-    def certify(self, beta: Array, f: Array, biases: Array, **cost: Any) -> Certificate:
-        """Judge β, given f = Kβ in float64 and the biases of the model."""
-        sums = self.sums
+    def certify(
+        self,
+        value: Array,
+        gram: GramMatrix,
+        product: Array | None = None,
+        biases: Array | None = None,
+    ) -> Certificate:
+        """Judge multipliers β on the rows of a matrix.
+
+        ``product`` is K times their coefficients, in float64 at every row, where it is known.
+        """
+        if product is None:
+            product = gram @ self.coefficients(value, gram.shape[0])
+        return self.judge(value, product, biases)
+
+    def judge(self, beta: Array, f: Array, biases: Array | None = None, **cost: Any) -> Certificate:
+        """Judge β, given f = Kβ in float64, and the biases of the model where it has its own."""
+        sums, ends = self.sums, self._ends(beta, f)
+        if biases is None:
+            biases = _middles(ends)
         price, fault, outside, linear, quadratic, products = _fast.box_qp.judge(
             self.p, f, self.row, self.lo, self.hi, beta, self.group, biases, sums
         )
         violation = 0.0
-        for top, bottom, _ in self._ends(beta, f):
+        for top, bottom, _ in ends:
             violation = max(violation, top - bottom)
         return Certificate(
             problem=self.name,
@@ -115,70 +137,48 @@ class BoxQP:
         )
 
 
+def _middles(ends: Array) -> Array:
+    """Return the mean of each group over its free variables, else the middle of its range."""
+    result = np.empty(len(ends))
+    for g, (low, high, mean) in enumerate(ends):
+        if not math.isnan(mean):
+            result[g] = mean
+        elif math.isfinite(low) and math.isfinite(high):
+            result[g] = (low + high) / 2
+        else:
+            result[g] = low if math.isfinite(low) else high if math.isfinite(high) else 0.0
+    return result
+
+
 def classifier(signs: Array, C: Array) -> BoxQP:
     """C-SVC: min ½‖w‖² + Σ Cᵢ ξᵢ, yᵢ(f(xᵢ) + b) ≥ 1 − ξᵢ, ξ ≥ 0; ``signs`` are ±1."""
-    n = len(signs)
     signed = signs * C
-    return BoxQP(
-        "C-SVC",
-        signs.astype(np.float64),
-        np.minimum(0.0, signed),
-        np.maximum(0.0, signed),
-        np.zeros(n),
-        np.arange(n),
-        np.zeros(n, np.uint8),
-    )
+    low, high = np.minimum(0.0, signed), np.maximum(0.0, signed)
+    return _box("C-SVC", len(C), signs.astype(np.float64), low, high)
 
 
 def regressor(targets: Array, C: Array, epsilon: float) -> BoxQP:
     """ε-SVR: min ½‖w‖² + Σ Cᵢ max(0, ∣yᵢ − f(xᵢ) − b∣ − ε)."""
-    n = len(targets)
-    zeros = np.zeros(n)
-    return BoxQP(
-        "ε-SVR",
-        np.concatenate([targets - epsilon, targets + epsilon]),
-        np.concatenate([zeros, -C]),
-        np.concatenate([C, zeros]),
-        np.zeros(2 * n),
-        np.tile(np.arange(n), 2),
-        np.zeros(2 * n, np.uint8),
-    )
+    p, zeros = np.concatenate([targets - epsilon, targets + epsilon]), np.zeros(len(C))
+    return _box("ε-SVR", len(C), p, np.concatenate([zeros, -C]), np.concatenate([C, zeros]))
 
 
 def one_class(weights: Array, nu: float) -> BoxQP:
     """One-class SVM: min ½‖w‖² + Σ wᵢ ξᵢ − ρ ν Σ wᵢ, f(xᵢ) ≥ ρ − ξᵢ, ξ ≥ 0."""
-    n = len(weights)
+    n, high = len(weights), weights.astype(np.float64)
     start = _fill(weights, nu * float(weights.sum()))
-    return BoxQP(
-        "one-class SVM",
-        np.zeros(n),
-        np.zeros(n),
-        weights.astype(np.float64),
-        start,
-        np.arange(n),
-        np.zeros(n, np.uint8),
-    )
+    return _box("one-class SVM", n, np.zeros(n), np.zeros(n), high, start)
 
 
 def nu_classifier(signs: Array, C: Array, nu: float) -> BoxQP:
     """ν-SVC: min ½‖w‖² − νρ ΣCᵢ/2 …, both classes carry the sum ν ΣCᵢ/2 of multipliers."""
-    n = len(signs)
-    total = nu * float(C.sum()) / 2
-    positive = signs > 0
+    n, total, positive = len(signs), nu * float(C.sum()) / 2, signs > 0
     start = np.zeros(n)
     start[positive] = _fill(C[positive], total)
     start[~positive] = -_fill(C[~positive], total)
     signed = signs * C
-    return BoxQP(
-        "ν-SVC",
-        np.zeros(n),
-        np.minimum(0.0, signed),
-        np.maximum(0.0, signed),
-        start,
-        np.arange(n),
-        np.where(positive, 0, 1).astype(np.uint8),
-        2,
-    )
+    low, high = np.minimum(0.0, signed), np.maximum(0.0, signed)
+    return _box("ν-SVC", n, np.zeros(n), low, high, start, ~positive)
 
 
 def hulls(signs: Array) -> BoxQP:
@@ -187,38 +187,38 @@ def hulls(signs: Array) -> BoxQP:
     The weights of each class add up to 1. Where the hulls meet no hyperplane separates them, and
     the weights of the common point are the proof.
     """
-    n = len(signs)
-    positive = signs > 0
+    n, positive = len(signs), signs > 0
     start = np.zeros(n)
     start[np.argmax(positive)] = 1.0
     start[np.argmax(~positive)] = -1.0
-    return BoxQP(
-        "hard-margin SVM",
-        np.zeros(n),
-        np.where(positive, 0.0, -1.0),
-        np.where(positive, 1.0, 0.0),
-        start,
-        np.arange(n),
-        np.where(positive, 0, 1).astype(np.uint8),
-        2,
-    )
+    low, high = np.where(positive, 0.0, -1.0), np.where(positive, 1.0, 0.0)
+    return _box("hard-margin SVM", n, np.zeros(n), low, high, start, ~positive)
 
 
 def nu_regressor(targets: Array, C: Array, nu: float) -> BoxQP:
     """ν-SVR: the tube is as wide as it takes to have at most a share ν of the points outside."""
-    n = len(targets)
-    zeros = np.zeros(n)
+    n, zeros = len(targets), np.zeros(len(targets))
     half = _fill(C, nu * float(C.sum()) / 2)
-    return BoxQP(
-        "ν-SVR",
-        np.concatenate([targets, targets]),
-        np.concatenate([zeros, -C]),
-        np.concatenate([C, zeros]),
-        np.concatenate([half, -half]),
-        np.tile(np.arange(n), 2),
-        np.repeat(np.array([0, 1], np.uint8), n),
-        2,
-    )
+    low, high = np.concatenate([zeros, -C]), np.concatenate([C, zeros])
+    start, second = np.concatenate([half, -half]), np.repeat([False, True], n)
+    return _box("ν-SVR", n, np.concatenate([targets, targets]), low, high, start, second)
+
+
+def _box(
+    name: str,
+    rows: int,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    start: Array | None = None,
+    second: Flags | None = None,
+) -> BoxQP:
+    """Put variables on the rows in turn; those marked ``second`` are a group of their own."""
+    m = len(p)
+    start = np.zeros(m) if start is None else start
+    group = np.zeros(m, np.uint8) if second is None else second.astype(np.uint8)
+    row = np.arange(rows) if m == rows else np.tile(np.arange(rows), m // rows)
+    return BoxQP(name, p, lo, hi, start, row, group, 1 if second is None else 2)
 
 
 def _fill(room: Array, total: float) -> Array:

@@ -2,72 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from mercer._typing import Array
+from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 
 
 @dataclass(frozen=True, eq=False)
+class RidgeFunctions:
+    """The coefficients c of f = Σ cᵢ k(xᵢ, ·), a column for each target, and the constants b."""
+
+    coef: Array
+    intercepts: Array
+
+
+@dataclass(frozen=True, eq=False)
 class RidgeProblem:
-    """Kernel ridge regression of one target.
+    """Kernel ridge regression of one or several targets, each with a λ of its own.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖², f = Σ cᵢ k(xᵢ, ·)
 
     For λ > 0 every c gives a value of the dual, λ(cᵀy − ½cᵀKc − ½λ Σ cᵢ²/wᵢ), and the gap is half
     the weighted square of the residual y − Kc − λc/w. For λ = 0 the dual variables are the weighted
-    errors u = w(y − Kc), which have to satisfy Ku = 0. A free constant b asks Σc = 0 of the dual;
-    ``intercept`` is None where b = 0 is given.
+    errors u = w(y − Kc), which have to satisfy Ku = 0. A free constant b asks Σc = 0 of the dual.
+
+    Parameters
+    ----------
+    Y : array of shape (n, targets)
+    alphas : array of shape (targets,)
+        λ of each target.
+    weights : array of shape (n,)
+    intercept : bool
+        Whether the constants b are free; else they are 0.
     """
 
-    y: Array
-    alpha: float
+    Y: Array
+    alphas: Array
     weights: Array
-    intercept: float | None = None
+    intercept: bool = False
 
-    @property
-    def above(self) -> Array:
-        """The targets, less the constant."""
-        return self.y - (self.intercept or 0.0)
-
-    def residual(self, c: Array, f: Array) -> Array:
-        """Return y − b − Kc − λc/w, given f = Kc; rows without weight have none."""
-        used = self.weights > 0
-        per_weight = np.divide(c, self.weights, out=np.zeros_like(c), where=used)
-        return np.where(used, self.above - f - self.alpha * per_weight, 0.0)
+    name: ClassVar[str] = "kernel ridge regression"
 
     def certify(
-        self, c: Array, f: Array, multiply: Callable[[Array], Array], **cost: Any
+        self, value: RidgeFunctions, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
-        """Judge c, given f = Kc in float64; ``multiply`` gives products with K where λ = 0."""
-        errors = self.above - f
+        """Judge coefficients and constants; ``product`` is Kc."""
+        F = gram.multiply(value.coef) if product is None else product
+        errors = self.Y - value.intercepts - F
+        images = np.zeros_like(errors)
+        unpenalised = self.alphas == 0
+        if unpenalised.any():
+            images[:, unpenalised] = gram.multiply(self.weights[:, None] * errors[:, unpenalised])
+        return Certificate.total(
+            [
+                self._judge(j, value, F[:, j], errors[:, j], images[:, j])
+                for j in range(self.Y.shape[1])
+            ]
+        )
+
+    def _judge(
+        self, j: int, value: RidgeFunctions, f: Array, errors: Array, image: Array
+    ) -> Certificate:
+        """Judge one target, given f = Kc, y − b − f and, for λ = 0, Ku."""
+        c, alpha, w = value.coef[:, j], float(self.alphas[j]), self.weights
+        above = self.Y[:, j] - value.intercepts[j]
         square = float(c @ f)
-        primal = 0.5 * float(self.weights @ errors**2) + 0.5 * self.alpha * square
-        broken = 0.0
-        if self.alpha > 0:
-            residual = self.residual(c, f)
-            used = self.weights > 0
-            ridge = self.alpha * float((c[used] ** 2 / self.weights[used]).sum())
-            dual = self.alpha * (float(c @ self.above) - 0.5 * square - 0.5 * ridge)
+        if alpha > 0:
+            used = w > 0
+            per_weight = np.divide(c, w, out=np.zeros_like(c), where=used)
+            residual = np.where(used, errors - alpha * per_weight, 0.0)
+            penalty = alpha * float(c @ per_weight)
+            dual = alpha * (float(c @ above) - 0.5 * square - 0.5 * penalty)
             broken = float(np.abs(c[~used]).max(initial=0.0))
         else:
-            u = self.weights * errors
-            dual = float(u @ self.above) - 0.5 * float(u @ errors)
-            residual = multiply(u)
-            broken = float(np.abs(residual).max(initial=0.0))
-        if self.intercept is not None:
+            u = w * errors
+            residual, dual = image, float(u @ above) - 0.5 * float(u @ errors)
+            broken = float(np.abs(image).max(initial=0.0))
+        if self.intercept:
             broken = max(broken, abs(float(c.sum())))
         return Certificate(
-            problem="kernel ridge regression",
-            primal=primal,
+            problem=self.name,
+            primal=0.5 * float(w @ errors**2) + 0.5 * alpha * square,
             dual=dual,
             stationarity=float(np.abs(residual).max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=broken,
-            complementarity=0.0,
-            **cost,
         )

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import Array, IntArray
-from mercer.estimators.machine import take_objects
-from mercer.gram.operator import Gram
+from mercer._typing import Array, IntArray, Matrix, Model, Objects
+from mercer.estimators.base import take_objects
+from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.dot import Linear
 from mercer.kernels.encoders import row_count
+from mercer.kernels.vectors.dot import Linear
 
 
 class Anatomy:
@@ -23,15 +23,15 @@ class Anatomy:
     The decision functions are f_j(x) + b_j = Σᵢ aᵢⱼ k(xᵢ, x) + b_j over the support vectors xᵢ.
     """
 
-    def __init__(self, model: Any, X_train: Any) -> None:
-        self.model = getattr(model, "best_estimator_", model)
+    def __init__(self, model: Model, X_train: Objects) -> None:
+        self.model: Model = getattr(model, "best_estimator_", model)
         steps = [step for _, step in getattr(self.model, "steps", [("", self.model)])]
         self.machine = steps[-1]
         self._before = [step for step in steps[:-1] if hasattr(step, "transform")]
         self.train = self.transform(X_train)
         self.rows = row_count(self.train)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Objects) -> Any:
         """Return the data as the machine itself sees them."""
         for step in self._before:
             X = step.transform(X)
@@ -55,7 +55,7 @@ class Anatomy:
     @property
     def costs(self) -> list[str]:
         """What the machine calls that which keeps its function small, where it is not C."""
-        return list(getattr(self.machine, "_costs", ()))
+        return list(getattr(self.machine, "usual_values", ()))
 
     def parameter(self, name: str) -> Any:
         """Return the value of a parameter, the one that was found where it was left open."""
@@ -89,13 +89,18 @@ class Anatomy:
             return kernel
         return Linear() if hasattr(self.machine, "coef_") else None
 
+    def _training(self, rows: IntArray) -> Objects:
+        """Return training rows as their kernel takes them."""
+        if self.objects_are_seen or self.kernel is None:
+            return take_objects(self.train, rows)
+        return self.kernel.training_points(self.train).take(rows)
+
     def gram(self, rows: IntArray) -> Array:
         """Return the kernel matrix of some training rows."""
         assert self.kernel is not None
-        objects = take_objects(self.train, rows) if self.objects_are_seen else rows
-        return np.asarray(Gram(self.kernel, objects).dense(), dtype=float)
+        return np.asarray(Gram(self.kernel, self._training(rows)).dense(), dtype=float)
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: Objects) -> Array:
         """Return k(x, x) of new objects, NaN where nothing tells it."""
         if not self.objects_are_seen:
             return np.full(row_count(X), np.nan)
@@ -105,10 +110,9 @@ class Anatomy:
     def train_diag(self, rows: IntArray) -> Array:
         """Return k(x, x) of training rows."""
         assert self.kernel is not None
-        objects = take_objects(self.train, rows) if self.objects_are_seen else rows
-        return np.asarray(self.kernel.diag(objects), dtype=float)
+        return np.asarray(self.kernel.diag(self._training(rows)), dtype=float)
 
-    def cross(self, X: Any, rows: IntArray, kernel: Kernel | None = None) -> Array:
+    def cross(self, X: Objects, rows: IntArray, kernel: Kernel | None = None) -> Array:
         """Return the kernel values of new objects (transformed) with some training rows."""
         if self.precomputed:
             return np.asarray(X, dtype=float)[:, rows]
@@ -123,13 +127,13 @@ class Anatomy:
     @property
     def uses_all(self) -> bool:
         """Whether the machine uses every row by its nature, and does not pick support vectors."""
-        return hasattr(self.machine, "_expansion")
+        return hasattr(self.machine, "expansion_of_rows")
 
     @cached_property
     def support(self) -> IntArray:
         """The training rows of the support vectors; empty where there is no expansion."""
         if self.uses_all:
-            return np.flatnonzero(self.machine._expansion()[0].any(axis=1))
+            return np.flatnonzero(self.machine.expansion_of_rows()[0].any(axis=1))
         if hasattr(self.machine, "support_"):
             return np.asarray(self.machine.support_, dtype=np.intp)
         return np.flatnonzero(self._columns_of_all.any(axis=1))
@@ -138,9 +142,9 @@ class Anatomy:
     def coefficients(self) -> Array:
         """aᵢⱼ, one row for each support vector, one column for each function."""
         if self.uses_all:
-            return np.asarray(self.machine._expansion()[0][self.support])
+            return np.asarray(self.machine.expansion_of_rows()[0][self.support])
         if hasattr(self.machine, "support_"):
-            return np.asarray(self.machine._coefficients(), dtype=float)
+            return np.asarray(self.machine.expansion_coefficients(), dtype=float)
         return self._columns_of_all[self.support]
 
     @cached_property
@@ -162,7 +166,7 @@ class Anatomy:
     @property
     def biases(self) -> Array:
         """b_j of each function."""
-        own = self.machine._expansion()[1] if self.uses_all else self.machine.intercept_
+        own = self.machine.expansion_of_rows()[1] if self.uses_all else self.machine.intercept_
         values = np.atleast_1d(np.asarray(own, dtype=float))
         return np.broadcast_to(values, (self.coefficients.shape[1],))
 
@@ -190,5 +194,5 @@ class Anatomy:
         return chosen
 
 
-def _dense(matrix: Any) -> Array:
+def _dense(matrix: Matrix) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.report import png
-from mercer.report.record import Calibration, GramPicture, Map, Residuals, Score, Surface
+from mercer.report.phrases import interval, value
+from mercer.report.record import Calibration, GramPicture, Map, MeasuredScore, Residuals, Surface
 from mercer.report.svg import Scale, axes, chart, label, line, mark, names, scale_of, tag
 from mercer.report.text import counted, fixed, number, percent
-from mercer.report.words import interval, value
 
 LEVELS = 10
+"""Shades of a cell: tenths."""
 
 
-def score_bar(score: Score, large: bool = False) -> Markup:
+def score_bar(score: MeasuredScore, large: bool = False) -> Markup:
     """Draw the interval of a score, its value and the baseline on one line."""
     width, height = (400.0, 52.0) if large else (180.0, 24.0)
     ends = (
@@ -118,7 +120,7 @@ def errors(residuals: Residuals) -> Markup:
     return chart(440, 346, "Errors of the test rows against the predicted numbers.", *parts)
 
 
-def _residual_marks(residuals: Residuals, x: Scale, y: Scale, heights: Any) -> list[Markup]:
+def _residual_marks(residuals: Residuals, x: Scale, y: Scale, heights: Array) -> list[Markup]:
     order = np.argsort(residuals.predicted, kind="stable")
     return [
         mark(
@@ -313,7 +315,9 @@ def gram_ramp() -> Markup:
                aria_hidden="true")  # fmt: skip
 
 
-def _pixels(levels: Any, x: float, y: float, width: float, height: float) -> list[Markup]:
+def _pixels(
+    levels: NDArray[np.uint8], x: float, y: float, width: float, height: float
+) -> list[Markup]:
     """Return a picture of bytes twice, for light and for dark pages."""
     return [
         tag("image", href=png.data_uri(levels, colours), x=x, y=y, width=width, height=height,

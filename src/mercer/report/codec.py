@@ -10,6 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from mercer._typing import Objects, Parameter
 from mercer.exceptions import InvalidInput
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ T = TypeVar("T")
 _KINDS = {np.floating: "f", np.intp: "iu", np.uint8: "iu", np.bool_: "b"}
 
 
-def encode(value: Any) -> Any:
+def encode(value: Parameter) -> Any:
     """Return dictionaries, lists, texts, numbers and arrays; no NaN outside of arrays."""
     if is_dataclass(value):
         return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
@@ -28,7 +29,7 @@ def encode(value: Any) -> Any:
     return value
 
 
-def decode(cls: type[T], data: Any, place: str) -> T:
+def decode(cls: type[T], data: Objects, place: str) -> T:
     """Return the dataclass ``cls`` made of ``data``; refuse what its annotations do not allow."""
     if not isinstance(data, Mapping):
         raise InvalidInput(f"Report record: {place} has to be a dictionary.")
@@ -42,7 +43,7 @@ def decode(cls: type[T], data: Any, place: str) -> T:
     return cls(**{name: _value(hints[name], data[name], f"{place}.{name}") for name in hints})
 
 
-def _value(kind: Any, data: Any, place: str) -> Any:
+def _value(kind: Any, data: Objects, place: str) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         inner = [argument for argument in arguments if argument is not type(None)]
@@ -66,7 +67,7 @@ def _value(kind: Any, data: Any, place: str) -> Any:
     return data
 
 
-def _array(arguments: tuple[Any, ...], data: Any, place: str) -> Any:
+def _array(arguments: tuple[Any, ...], data: Objects, place: str) -> Any:
     scalar = get_args(arguments[1])[0]
     scalar = get_origin(scalar) or scalar
     array = np.asarray(data)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import Array, IntArray
-from mercer.estimators.machine import take_objects
-from mercer.gram.operator import Gram
-from mercer.kernels.algebra import Scaled, Sum
+from mercer._typing import Array, IntArray, Objects
+from mercer.estimators.base import take_objects
+from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import row_count
 from mercer.report import table, text
@@ -19,10 +18,15 @@ from mercer.report.anatomy import Anatomy
 from mercer.report.record import Flags, Neighbours, Part, Support, SupportGroup
 
 NEAREST = 5
+"""Training rows that are shown beside an answer."""
 COLUMNS = 16
+"""Columns of a row that are shown beside an answer."""
 PARTS = 20
+"""Parts of an answer that are shown, the largest first."""
 PART_ROWS = 500
+"""Rows for which the parts of a sum of kernels are computed."""
 NORM_ROWS = 5000
+"""Support points up to which a norm is computed: its cost is quadratic in them."""
 
 
 # ---- support vectors -------------------------------------------------------------------------
@@ -104,8 +108,8 @@ def _at_bound(anatomy: Anatomy, multipliers: Array) -> tuple[Flags | None, Flags
 
 def neighbours(
     anatomy: Anatomy,
-    X_train: Any,
-    X_test: Any,
+    X_train: Objects,
+    X_test: Objects,
     rows: IntArray,
     names: tuple[list[str], Sequence[Any] | None, Sequence[Any] | None],
     actual: list[str],
@@ -173,7 +177,7 @@ def _question(anatomy: Anatomy, names: list[str], winner: int, second: int) -> s
 # ---- parts of the kernel ---------------------------------------------------------------------
 
 
-def parts(anatomy: Anatomy, X_test: Any, rows: IntArray) -> list[Part]:
+def parts(anatomy: Anatomy, X_test: Objects, rows: IntArray) -> list[Part]:
     """Return the summands of the kernel with their shares in the decision functions.
 
     f = Σ_p f_p over the summands k_p; the share of one is cov(f_p, f) / var(f) over test rows,
@@ -182,7 +186,7 @@ def parts(anatomy: Anatomy, X_test: Any, rows: IntArray) -> list[Part]:
     kernel = anatomy.kernel
     if kernel is None or not len(anatomy.support) or not anatomy.objects_are_seen:
         return []
-    terms = list(_terms(kernel, 1.0))
+    terms = kernel.terms()
     if len(terms) < 2:
         return []
     objects = anatomy.transform(take_objects(X_test, rows))
@@ -199,7 +203,9 @@ def parts(anatomy: Anatomy, X_test: Any, rows: IntArray) -> list[Part]:
     ]
 
 
-def column_parts(anatomy: Anatomy, X_test: Any, rows: IntArray, columns: list[str]) -> list[Part]:
+def column_parts(
+    anatomy: Anatomy, X_test: Objects, rows: IntArray, columns: list[str]
+) -> list[Part]:
     """Return the same for the columns of a linear machine: f(x) = Σ_j w_j x_j + b."""
     weights = anatomy.weights
     if weights is None:
@@ -217,18 +223,6 @@ def column_parts(anatomy: Anatomy, X_test: Any, rows: IntArray, columns: list[st
         Part(columns[j], float(weights[0, j]) if single else None, float(shares[j]), None)
         for j in order
     ]
-
-
-def _terms(kernel: Kernel, weight: float) -> Any:
-    """Yield (weight, kernel) for each summand."""
-    # The only place that looks into the algebra: kernels cannot be asked for their summands.
-    if isinstance(kernel, Sum):
-        yield from _terms(kernel.left, weight)
-        yield from _terms(kernel.right, weight)
-    elif isinstance(kernel, Scaled):
-        yield from _terms(kernel.kernel, weight * kernel.factor)
-    else:
-        yield weight, kernel
 
 
 def _shares(values: Array) -> Array | None:

@@ -11,34 +11,36 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import IntArray
-from mercer.estimators.machine import take_objects
+from mercer._typing import IntArray, Model, Objects, Targets
+from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
-from mercer.report import explain, pictures, surface, table, text, words
+from mercer.report import explain, phrases, pictures, surface, table, text
 from mercer.report.anatomy import Anatomy
-from mercer.report.answers import Answers, answers_of
+from mercer.report.predicted import Predicted, predict
 from mercer.report.record import VERSION, Fact, Proof, Record
 from mercer.report.sampling import sample
 
 POINTS = 40
+"""Test rows that a report explains one by one."""
 TRAIN_ROWS = 2000
+"""Training rows that the score on them is estimated from."""
 
 
 def describe(
-    model: Any,
-    X_train: Any,
-    y_train: Any,
-    X_test: Any,
-    y_test: Any,
+    model: Model,
+    X_train: Objects,
+    y_train: Targets,
+    X_test: Objects,
+    y_test: Targets,
     *,
-    search: Any = None,
+    search: Model = None,
     name: str = "",
     target: str = "",
     columns: Sequence[Any] | None = None,
     task: str | None = None,
-    baseline: Any = None,
+    baseline: Model = None,
     kernel_reasons: Sequence[str] = (),
     seconds: float | None = None,
     seed: int | None = None,
@@ -84,14 +86,14 @@ def describe(
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
     draw = 0 if seed is None else int(seed) % 2**32
-    answers = answers_of(anatomy, y_train, X_test, y_test, baseline, draw)
+    answers = predict(anatomy, y_train, X_test, y_test, baseline, draw)
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
     rows = row_count(X_test)
     if anatomy.one_class and main is not None and main.name == "Accepted":
-        trust, verdict = words.acceptance_verdict(main, rows)
+        trust, verdict = phrases.acceptance_verdict(main, rows)
     else:
-        trust, verdict = words.verdict(main, rows, proof, answers.baseline)
+        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline)
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)
     shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
@@ -106,10 +108,10 @@ def describe(
         kernel="" if anatomy.kernel is None else text.formula(anatomy.kernel),
         task=text.clean(task or answers.task, 80),
         target=text.clean(target, 80),
-        headline=words.headline(main, rows),
+        headline=phrases.headline(main, rows),
         trust=trust,
         verdict=verdict,
-        remarks=[*words.remarks(main, train_score, rows), *(text.clean(n, 600) for n in notes)],
+        remarks=[*phrases.remarks(main, train_score, rows), *(text.clean(n, 600) for n in notes)],
         facts=_facts(anatomy, task or answers.task, rows, names, target, seconds),
         kernel_reasons=[text.clean(reason, 600) for reason in kernel_reasons],
         baseline=answers.baseline,
@@ -133,7 +135,7 @@ def describe(
     )
 
 
-def _check_rows(name: str, X: Any, y: Any) -> None:
+def _check_rows(name: str, X: Objects, y: Targets) -> None:
     count = row_count(X)
     if count == 0:
         raise InvalidInput(f"describe: {name} has no rows; a report needs at least one.")
@@ -144,7 +146,7 @@ def _check_rows(name: str, X: Any, y: Any) -> None:
         )
 
 
-def _train_score(anatomy: Anatomy, X: Any, y: Any, main: Any, seed: int) -> float | None:
+def _train_score(anatomy: Anatomy, X: Objects, y: Targets, main: Any, seed: int) -> float | None:
     """Return the main score on (a sample of) the training rows."""
     if main is None or y is None or main.name not in ("Accuracy", "R²"):
         return None
@@ -154,7 +156,12 @@ def _train_score(anatomy: Anatomy, X: Any, y: Any, main: Any, seed: int) -> floa
 
 
 def _neighbours(
-    anatomy: Anatomy, X_train: Any, X_test: Any, shown: IntArray, answers: Answers, names: Any
+    anatomy: Anatomy,
+    X_train: Objects,
+    X_test: Objects,
+    shown: IntArray,
+    answers: Predicted,
+    names: Any,
 ) -> Any:
     return explain.neighbours(
         anatomy,
@@ -172,7 +179,7 @@ def _neighbours(
     )
 
 
-def _gram(anatomy: Anatomy, answers: Answers, seed: int) -> Any:
+def _gram(anatomy: Anatomy, answers: Predicted, seed: int) -> Any:
     if anatomy.kernel is None:
         return None
     return pictures.gram_picture(
@@ -183,9 +190,9 @@ def _gram(anatomy: Anatomy, answers: Answers, seed: int) -> Any:
 
 def _map(
     anatomy: Anatomy,
-    answers: Answers,
-    X_train: Any,
-    X_test: Any,
+    answers: Predicted,
+    X_train: Objects,
+    X_test: Objects,
     shown: IntArray,
     linked: bool,
     train_rows: Sequence[Any] | None,
@@ -207,7 +214,7 @@ def _map(
     )
 
 
-def _proof(machine: Any) -> Proof | None:
+def _proof(machine: Model) -> Proof | None:
     certificate = getattr(machine, "certificate_", None)
     if certificate is None and getattr(machine, "certificates_", None):
         certificate = Certificate.total(machine.certificates_)

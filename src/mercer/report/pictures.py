@@ -14,7 +14,9 @@ from mercer.report.record import GramPicture, Map
 from mercer.report.sampling import sample
 
 GRAM_ROWS = 220
+"""Rows of the picture of a matrix, about one a pixel."""
 MAP_ROWS = 300
+"""Points of the map: enough to see groups, few enough to draw."""
 
 
 def gram_picture(

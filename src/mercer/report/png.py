@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 Colour = tuple[int, int, int]
 
@@ -15,7 +15,7 @@ LIGHT: tuple[Colour, ...] = ((251, 251, 249), (190, 222, 222), (74, 150, 160), (
 DARK: tuple[Colour, ...] = ((24, 28, 32), (25, 78, 92), (66, 160, 168), (226, 246, 240))
 
 
-def data_uri(levels: Any, colours: tuple[Colour, ...]) -> str:
+def data_uri(levels: NDArray[np.uint8], colours: tuple[Colour, ...]) -> str:
     """Return the picture of an array of bytes, coloured from the first colour to the last."""
     height, width = levels.shape
     stops = np.linspace(0, 255, len(colours))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput
 from mercer.report import codec
 
@@ -17,10 +17,11 @@ Flags: TypeAlias = NDArray[np.bool_]
 Levels: TypeAlias = NDArray[np.uint8]
 
 VERSION = 1
+"""The version of written reports; a reader refuses others."""
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class MeasuredScore:
     """One measure on the test rows, with its interval and what the baseline reaches.
 
     ``form`` says how to write it: ``percent``, ``share`` (0 … 1) or ``number``.
@@ -276,7 +277,7 @@ class Record:
     kernel_reasons: list[str]
     baseline: str
     train_score: float | None
-    scores: list[Score]
+    scores: list[MeasuredScore]
     confusion: Confusion | None
     residuals: Residuals | None
     calibration: Calibration | None
@@ -303,7 +304,7 @@ class Record:
         return encoded
 
     @classmethod
-    def from_dict(cls, data: Any) -> Record:
+    def from_dict(cls, data: Objects) -> Record:
         """Make a record of what ``to_dict`` gave; anything else is refused."""
         version = data.get("version") if isinstance(data, Mapping) else None
         if version != VERSION:

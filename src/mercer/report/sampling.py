@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from mercer._typing import IntArray
+from mercer._typing import BoolArray, IntArray
 
 
-def sample(groups: IntArray, limit: int, seed: int, always: Any = None) -> IntArray:
+def sample(groups: IntArray, limit: int, seed: int, always: BoolArray | None = None) -> IntArray:
     """Return at most ``limit`` rows in their order, from every group about its share.
 
     Rows flagged in ``always`` come first; they take at most half of the places.

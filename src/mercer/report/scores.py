@@ -11,13 +11,16 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax
 from scipy.stats import norm
 
-from mercer._typing import Array, IntArray
-from mercer.report.record import Score
+from mercer._typing import Array, BoolArray, IntArray, Label
+from mercer.report.record import MeasuredScore
 
 Z = float(norm.ppf(0.975))
 RESAMPLES = 2000
+"""Resamples of a bootstrap interval; its ends are quantiles at 2.5 and 97.5 %."""
 FEWEST_ROWS = 8
+"""With fewer rows an interval would say nothing."""
 _CELLS = 4_000_000
+"""Weights of resamples at a time: 32 MB of float64."""
 
 BOOTSTRAP = f"bootstrap, {RESAMPLES:,} resamples"
 
@@ -34,7 +37,7 @@ def wilson(successes: Any, count: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def auc(scores: Array, positive: Any) -> float:
+def auc(scores: Array, positive: Label) -> float:
     """Return the chance that a positive row has a higher score than a negative one."""
     return float(_weighted_auc(scores, positive, np.ones((1, len(scores))))[0])
 
@@ -82,7 +85,7 @@ def classification(
     shares: Array,
     baseline: IntArray,
     seed: int,
-) -> list[Score]:
+) -> list[MeasuredScore]:
     """Return accuracy, balanced accuracy, AUC and log loss.
 
     ``decisions`` has one column for two classes, else one for each class; ``shares`` are the
@@ -92,7 +95,7 @@ def classification(
     hits = int((codes == predicted).sum())
     low, high = wilson(hits, n)
     result = [
-        Score(
+        MeasuredScore(
             "Accuracy", hits / n, float(low), float(high), float((codes == baseline).mean()),
             "percent", True, "Wilson", "share of test rows with the right answer",
         )
@@ -105,7 +108,7 @@ def classification(
     ends = bootstrap(table, _balanced, seed)
     always = np.hstack([true * (codes == baseline)[:, None], true]).mean(axis=0, keepdims=True)
     result.append(
-        Score(
+        MeasuredScore(
             "Balanced accuracy", float(_balanced(table.mean(axis=0, keepdims=True))[0]), *ends,
             float(_balanced(always)[0]), "percent", True, BOOTSTRAP,
             "accuracy in each class, then the mean over classes",
@@ -118,7 +121,7 @@ def classification(
     return result
 
 
-def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> list[Score]:
+def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> list[MeasuredScore]:
     """Return R², mean absolute error and root mean squared error."""
     errors, others = predicted - actual, baseline - actual
     # Far from zero, squares of the target would cancel.
@@ -130,14 +133,14 @@ def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> l
         reached = 1 - float((errors**2).mean()) / spread
         ends = bootstrap(table, _r_squared, seed)
         result.append(
-            Score(
+            MeasuredScore(
                 "R²", reached, *ends, 1 - float((others**2).mean()) / spread, "share", True,
                 BOOTSTRAP, "share of the target's variance that is explained",
             )
         )  # fmt: skip
     ends = bootstrap(table, lambda means: means[:, 1], seed)
     result.append(
-        Score(
+        MeasuredScore(
             "Mean absolute error", float(np.abs(errors).mean()), *ends,
             float(np.abs(others).mean()), "number", False, BOOTSTRAP,
             "how far a prediction is off, on average, in units of the target",
@@ -145,7 +148,7 @@ def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> l
     )  # fmt: skip
     ends = bootstrap(table, lambda means: np.sqrt(means[:, 0]), seed)
     result.append(
-        Score(
+        MeasuredScore(
             "Root mean squared error", math.sqrt(float((errors**2).mean())), *ends,
             math.sqrt(float((others**2).mean())), "number", False, BOOTSTRAP,
             "the same, with large errors counting more",
@@ -154,10 +157,10 @@ def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> l
     return result
 
 
-def acceptance(inside: Any, expected: float) -> Score:
+def acceptance(inside: BoolArray, expected: float) -> MeasuredScore:
     """Return the share of test rows that a one-class machine takes for its own."""
     low, high = wilson(int(inside.sum()), len(inside))
-    return Score(
+    return MeasuredScore(
         "Accepted", float(inside.mean()), float(low), float(high), expected, "percent", True,
         "Wilson", "share of test rows inside the region; 1 − ν is what training allows for",
     )  # fmt: skip
@@ -177,13 +180,13 @@ def _r_squared(means: Array) -> Array:
     return np.asarray(1 - means[keep, 0] / spread[keep])
 
 
-def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) -> Score:
+def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) -> MeasuredScore:
     if decisions.ndim == 1:
         positive = codes == 1
         value = auc(decisions, positive)
         ends = auc_interval(value, int(positive.sum()), int((~positive).sum()))
         meaning = "chance that a row of the second class gets a higher score than one of the first"
-        return Score("AUC", value, *ends, 0.5, "share", True, "Newcombe", meaning)
+        return MeasuredScore("AUC", value, *ends, 0.5, "share", True, "Newcombe", meaning)
 
     def macro(W: Array) -> Array:
         each = np.stack([_weighted_auc(decisions[:, c], codes == c, W) for c in present])
@@ -195,22 +198,24 @@ def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) 
     if len(codes) >= FEWEST_ROWS:
         ends = _quantiles(np.concatenate([macro(W) for W in _resamples(len(codes), seed, 400)]))
     meaning = "one class against the rest, then the mean over classes"
-    return Score("AUC", value, *ends, 0.5, "share", True, "bootstrap, 400 resamples", meaning)
+    return MeasuredScore(
+        "AUC", value, *ends, 0.5, "share", True, "bootstrap, 400 resamples", meaning
+    )
 
 
-def _log_loss(codes: IntArray, probabilities: Array, shares: Array, seed: int) -> Score:
+def _log_loss(codes: IntArray, probabilities: Array, shares: Array, seed: int) -> MeasuredScore:
     rows = np.arange(len(codes))
     tiny = np.finfo(np.float64).eps
     losses = -np.log(np.clip(probabilities[rows, codes], tiny, 1.0))
     ends = bootstrap(losses[:, None], lambda means: means[:, 0], seed)
     always = -log_softmax(np.log(np.maximum(shares, tiny)))[codes]
-    return Score(
+    return MeasuredScore(
         "Log loss", float(losses.mean()), *ends, float(always.mean()), "share", False, BOOTSTRAP,
         "mean of −ln p of the right class: wrong certainty costs most",
     )  # fmt: skip
 
 
-def _weighted_auc(scores: Array, positive: Any, W: Array) -> Array:
+def _weighted_auc(scores: Array, positive: Label, W: Array) -> Array:
     """Return the AUC for each row of weights; NaN where a side has no weight."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]

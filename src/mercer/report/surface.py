@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array
+from mercer._typing import Array, Model, Parameter
 from mercer.report import text
 from mercer.report.record import Surface
 
 LIMIT = 1000
+"""Candidates in a report, the best first: more than these nobody reads."""
 
 
-def surface(search: Any) -> Surface | None:
+def surface(search: Model) -> Surface | None:
     """Return the scores of a fitted search; None where nothing was varied."""
     if search is None:
         return None
@@ -51,7 +52,7 @@ def surface(search: Any) -> Surface | None:
     )
 
 
-def _results(tuned: Any) -> dict[str, Any]:
+def _results(tuned: Model) -> dict[str, Any]:
     """Return what a machine found out about its own parameters, in scikit-learn's format."""
     scores = np.asarray(tuned.scores, dtype=float)
     return {
@@ -85,7 +86,7 @@ def _short_names(names: list[str]) -> list[str]:
     return [text.clean(name, 60) for name in short]
 
 
-def _scoring(search: Any) -> str:
+def _scoring(search: Model) -> str:
     scoring = getattr(search, "scoring", None)
     if isinstance(scoring, str):
         return text.clean(scoring.replace("_", " "), 40)
@@ -95,7 +96,7 @@ def _scoring(search: Any) -> str:
     return "accuracy" if hasattr(estimator, "classes_") else "R²"
 
 
-def _value(value: Any) -> str:
+def _value(value: Parameter) -> str:
     """Write a value short enough for an axis."""
     plain = isinstance(value, float) and not isinstance(value, bool)
     return text.number(value, 3) if plain else text.cell(value, 40)
@@ -105,11 +106,11 @@ def _floats(values: Any) -> Array:
     return np.ma.filled(np.ma.asarray(values, dtype=float), np.nan)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Parameter) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _key(value: Any) -> Any:
+def _key(value: Parameter) -> Any:
     return value if isinstance(value, numbers.Real | str) else repr(value)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import IntArray
-from mercer.estimators.machine import take_objects
+from mercer._typing import IntArray, Objects
+from mercer.estimators.base import take_objects
 from mercer.kernels.encoders import as_narwhals, is_frame, row_count
 from mercer.report import text
 
 
-def column_names(X: Any, given: Sequence[Any] | None) -> list[str]:
+def column_names(X: Objects, given: Sequence[Any] | None) -> list[str]:
     """Return the names of the columns; a list of texts or other objects has one."""
     if given is not None:
         return [text.clean(name, 48) for name in given]
@@ -24,7 +24,7 @@ def column_names(X: Any, given: Sequence[Any] | None) -> list[str]:
     return ["object"] if width == 0 else [f"column {j + 1}" for j in range(width)]
 
 
-def cells(X: Any, rows: IntArray, count: int) -> list[list[str]]:
+def cells(X: Objects, rows: IntArray, count: int) -> list[list[str]]:
     """Return the first ``count`` values of some rows as texts."""
     part = take_objects(X, rows)
     # A text that is the whole object gets more room than one among many columns.
@@ -43,7 +43,7 @@ def cells(X: Any, rows: IntArray, count: int) -> list[list[str]]:
     ]
 
 
-def row_names(X: Any, given: Sequence[Any] | None, rows: IntArray) -> list[str]:
+def row_names(X: Objects, given: Sequence[Any] | None, rows: IntArray) -> list[str]:
     """Return what some rows are called: given names, the index of a pandas frame, or numbers."""
     if given is None and hasattr(X, "iloc"):
         given = X.index
@@ -51,7 +51,7 @@ def row_names(X: Any, given: Sequence[Any] | None, rows: IntArray) -> list[str]:
     return [text.clean(name, 32) for name in names]
 
 
-def _width(X: Any) -> int:
+def _width(X: Objects) -> int:
     """Return the number of columns, 0 for a plain list of objects."""
     if hasattr(X, "shape"):
         return int(X.shape[1]) if len(X.shape) == 2 else 0

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.graph_forms import is_graph_mapping
+from mercer._typing import Parameter
+from mercer.kernels.graphs.graph_forms import is_graph_mapping
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _JOINERS = "\u200c\u200d"
@@ -20,7 +21,7 @@ MISSING = "–"
 _LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{6,}(?:e[+-]?\d+)?(?![\w.])")
 
 
-def clean(value: Any, limit: int = 80) -> str:
+def clean(value: Parameter, limit: int = 80) -> str:
     """Return a text without characters that act instead of being seen, of bounded length."""
     text = str(value)
     text = "".join(_visible(c) for c in text[: 4 * limit])
@@ -28,7 +29,7 @@ def clean(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def formula(value: Any, limit: int = 400) -> str:
+def formula(value: Parameter, limit: int = 400) -> str:
     """Return a formula as text, with numbers of at most six digits."""
     return clean(_LONG_NUMBER.sub(lambda found: f"{float(found[0]):.6g}", str(value)), limit)
 
@@ -86,7 +87,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def cell(value: Any, limit: int = 60) -> str:
+def cell(value: Parameter, limit: int = 60) -> str:
     """Write one value of a table."""
     if value is None or value is np.ma.masked:
         return "missing"

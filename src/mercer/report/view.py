@@ -12,7 +12,7 @@ from typing import Any
 
 from mercer._files import atomic
 from mercer.exceptions import MissingDependency
-from mercer.report import text, words
+from mercer.report import phrases, text
 from mercer.report.record import Record
 
 _TRUST = {
@@ -75,7 +75,9 @@ def _environment() -> Any:
     environment.filters.update(
         number=text.number, fixed=text.fixed, percent=text.percent, counted=text.counted
     )
-    environment.globals.update(charts=charts, words=words, own=Markup, enumerate=enumerate, zip=zip)
+    environment.globals.update(
+        charts=charts, phrases=phrases, own=Markup, enumerate=enumerate, zip=zip
+    )
     return environment
 
 

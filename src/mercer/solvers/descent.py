@@ -4,29 +4,71 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.problems.functions import Function, as_function, as_point
-from mercer.problems.norms import Lp, Norm, Quadratic
+from mercer.problems.functions import (
+    Function,
+    GivenDerivative,
+    GivenFunction,
+    as_function,
+    as_point,
+)
+from mercer.problems.vector_norms import Lp, Norm, Quadratic
+from mercer.solvers.base import Status
 from mercer.solvers.line_search import Search
-from mercer.solvers.trace import Trace
 
-ADVICE = {
-    "optimal": "",
-    "max_iter": "It stopped at max_iter: raise it, scale the variables, loosen tol, or use "
-    "Newton's method.",
-    "stalled": "No step lowers the value any more within rounding: give the exact gradient, scale "
-    "the variables, or loosen tol.",
-    "unbounded": "The value falls for ever along a direction: there is no optimum.",
-}
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What a descent passed through.
+
+    Attributes
+    ----------
+    points : array of shape (steps + 1, n)
+        The points, from the start to the answer.
+    values : array of shape (steps + 1,)
+        The values of f there.
+    slopes : array of shape (steps + 1,)
+        The size of the gradient there, in the measure by which the method stops.
+    sizes : array of shape (steps,)
+        The steps t of the line searches.
+    """
+
+    points: Array
+    values: Array
+    slopes: Array
+    sizes: Array
+    function: Function = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def plot(self, axes: Any = None, *, contours: bool = True, **style: Any) -> Any:
+        """Draw the path on contours of f in the plane, or the values in other dimensions."""
+        from mercer._plot.descents import draw_path
+
+        return draw_path(self, axes, contours=contours, **style)
+
+    def plot_contours(self, axes: Any, limits: Sequence[float] | None = None) -> Any:
+        """Draw contours of f around the path, or within limits (x from, to, y from, to)."""
+        from mercer._plot.descents import draw_contours
+
+        return draw_contours(self, axes, limits)
+
+    def plot_values(self, axes: Any = None, **style: Any) -> Any:
+        """Draw how far each value is from the last one, on a logarithmic scale."""
+        from mercer._plot.descents import draw_values
+
+        return draw_values(self, axes, **style)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +104,9 @@ class Descent:
     @property
     def advice(self) -> str:
         """What to do about the status."""
-        return ADVICE[self.status]
+        advice = Status(self.status).advice
+        # A gradient that is not that of f looks the same.
+        return f"{advice} Check the gradient." if self.status == Status.STALLED else advice
 
     def plot(self, axes: Any = None, **style: Any) -> Any:
         """Draw the path; see :meth:`Trace.plot`."""
@@ -75,7 +119,7 @@ class Descent:
         )
 
 
-class _Path:
+class _DescentPath:
     """Collects the trace of a descent."""
 
     def __init__(self, function: Function, x: Array, value: float) -> None:
@@ -108,9 +152,9 @@ class _Path:
 
 
 def gradient_descent(
-    f: Any,
-    x0: Any,
-    gradient: Any = None,
+    f: Function | GivenFunction,
+    x0: ArrayLike,
+    gradient: GivenDerivative = None,
     *,
     line_search: str = "backtracking",
     tol: float = 1e-6,
@@ -150,9 +194,9 @@ def gradient_descent(
 
 
 def steepest_descent(
-    f: Any,
-    x0: Any,
-    gradient: Any = None,
+    f: Function | GivenFunction,
+    x0: ArrayLike,
+    gradient: GivenDerivative = None,
     *,
     norm: Any = 2,
     line_search: str = "backtracking",
@@ -196,10 +240,10 @@ def steepest_descent(
 
 
 def newton(
-    f: Any,
-    x0: Any,
-    gradient: Any = None,
-    hessian: Any = None,
+    f: Function | GivenFunction,
+    x0: ArrayLike,
+    gradient: GivenDerivative = None,
+    hessian: GivenDerivative = None,
     *,
     line_search: str = "backtracking",
     tol: float = 1e-6,
@@ -232,12 +276,12 @@ def newton(
 
 
 def coordinate_ascent(
-    f: Any,
-    x0: Any,
-    gradient: Any = None,
+    f: Function | GivenFunction,
+    x0: ArrayLike,
+    gradient: GivenDerivative = None,
     *,
-    lower: Any = -math.inf,
-    upper: Any = math.inf,
+    lower: ArrayLike = -math.inf,
+    upper: ArrayLike = math.inf,
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> Descent:
@@ -262,7 +306,7 @@ def coordinate_ascent(
         raise InvalidInput(f"Coordinate {j} has no room: its bounds are {low[j]} and {high[j]}.")
     x = np.clip(x, low, high)
     value = _finite_value(function, x)
-    path, search, slope = _Path(function, x, value), Search("exact"), math.inf
+    path, search, slope = _DescentPath(function, x, value), Search("exact"), math.inf
     down = Function(lambda z: -function(z), lambda z: -function.jacobian(z))
     for _ in range(max_iter):
         before = x.copy()
@@ -294,7 +338,7 @@ def coordinate_ascent(
 
 def _descend(
     function: Function,
-    x0: Any,
+    x0: ArrayLike,
     direction: Callable[[Array, Array], tuple[Array, float]],
     search: Search,
     tol: float,
@@ -304,7 +348,7 @@ def _descend(
     """Go down along directions that come with the measure by which to stop."""
     x = as_point(x0)
     value = _finite_value(function, x)
-    path, first = _Path(function, x, value), 1.0
+    path, first = _DescentPath(function, x, value), 1.0
     for _ in range(max_iter):
         g = function.gradient(x)
         if not np.isfinite(g).all():
@@ -337,7 +381,7 @@ def _as_norm(norm: Any) -> Norm:
     if hasattr(norm, "steepest"):
         return norm  # type: ignore[no-any-return]
     if isinstance(norm, Real):
-        return Lp(norm)
+        return Lp(float(norm))
     if np.ndim(norm) == 2:
         return Quadratic(norm)
     raise InvalidParameter(
@@ -345,12 +389,13 @@ def _as_norm(norm: Any) -> Norm:
     )
 
 
-def _definite_factor(H: Array) -> Any:
+def _definite_factor(H: Array) -> tuple[Array, bool]:
     """Return the Cholesky factor of H, lifted by a multiple of the identity where it must be."""
     size = float(np.abs(H).max()) or 1.0
     lift = 0.0
     while True:
         try:
-            return linalg.cho_factor(H + lift * np.eye(len(H)))
+            factor: tuple[Array, bool] = linalg.cho_factor(H + lift * np.eye(len(H)))
+            return factor
         except linalg.LinAlgError:
             lift = max(4 * lift, 1e-10 * size)

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from mercer import _memory, _parallel
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite, NumericalOverflow
-from mercer.kernels.base import Kernel
-from mercer.kernels.evaluation import Block, Evaluator, Pairs
-from mercer.kernels.points import Points
-from mercer.solvers.ascent import Optimum, better, climb, maximise
-from mercer.solvers.cholesky import (
+from mercer.gram.base import GramMatrix
+from mercer.gram.kernel_family import KernelFamily
+from mercer.linalg.cholesky import (
     Cholesky,
     factor_with_jitter,
     gaussian_log_density,
     multiply_below,
 )
+from mercer.problems.base import Problem
+from mercer.problems.certificate import Certificate
+from mercer.problems.processes import MeanProblem
+from mercer.solvers.base import Budget, Outcome, Solver, Status
+from mercer.solvers.evidence_ascent import Optimizer, Optimum, ascend_by, better, climb, maximise
 
-_TILE, _LEAST_TILE = 256, 64
 _SMALL = 200
 """Rows up to which the threads of BLAS wait for each other longer than they work."""
 _FEW = 400
 """Rows up to which a second ascent is cheap."""
+_FINE = 1e-11
+"""Gain of the evidence, as a share of it, at which an ascent on few rows ends: its slope is then
+below 10⁻⁴, as after an ascent by L-BFGS."""
 _MANY = 800
 """Rows from which the first steps are taken on a part of them."""
 _ROUGH = 1e-4
@@ -36,85 +41,100 @@ _ROUGH = 1e-4
 FLAT = 0.01
 """A parameter is flat where a factor of e changes the evidence by less than this."""
 
-Weights = Callable[[slice, slice], Array]
+Fitted = TypeVar("Fitted")
+"""What a process has learnt: θ, and what predictions need."""
 
 
-class KernelFamily:
-    """A kernel as a function of the logarithms θ of some of its parameters, on fixed points."""
+class Evidence(Protocol):
+    """An evidence as a function of θ."""
 
-    def __init__(
-        self, kernel: Kernel, points: Points, names: Sequence[str], threads: int | None = None
-    ) -> None:
-        self.kernel, self.points, self.names = kernel, points, list(names)
-        self.threads = _parallel.thread_count(threads)
-        _memory.require(
-            3 * 8 * len(points) ** 2,
-            f"A Gaussian process of {len(points):,} rows",
-            "Use fewer rows, or KernelRidge, which can do without the matrix.",
-        )
+    def value(self, theta: Array) -> float:
+        """Return the evidence; −∞ where there is none."""
+        ...
 
-    def at(self, theta: Array) -> Kernel:
-        """Return the kernel with these log parameters."""
-        values = {n: float(np.exp(t)) for n, t in zip(self.names, theta, strict=True)}
-        return self.kernel.with_parameters(values) if values else self.kernel
+    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the evidence and its gradient."""
+        ...
 
-    def matrix(self, kernel: Kernel) -> Array:
-        """Return K in float64."""
-        return Evaluator(kernel, self._pairs(), threads=self.threads).dense()
+    def climb(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
+        """Maximise the evidence within bounds from several starts."""
+        ...
 
-    def contract(self, kernel: Kernel, M: Array) -> Array:
-        """Return Σᵢⱼ Mᵢⱼ ∂Kᵢⱼ/∂θ for every parameter and a symmetric M, tile by tile."""
-        return self.sweep(kernel, lambda i, j: M[i, j])[0]
 
-    def sweep(
-        self, kernel: Kernel, weights: Weights, V: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Return Σᵢⱼ Mᵢⱼ ∂Kᵢⱼ/∂θ and the products ∂K/∂θ V for every parameter.
+class EvidenceProblem(Evidence, Problem[Fitted], Protocol[Fitted]):
+    """An evidence, and what a process is for given θ."""
 
-        ``weights(i, j)`` gives tiles of a symmetric M on and below its diagonal. Everything is
-        added up in an order that does not depend on the number of threads.
-        """
-        pairs, n = self._pairs(), len(self.points)
-        side = max(_LEAST_TILE, min(_TILE, -(-n // 4)))
-        cuts = [slice(s, min(s + side, n)) for s in range(0, n, side)]
-        tiles = [(i, j) for at, i in enumerate(cuts) for j in cuts[: at + 1]]
-        V = np.zeros((n, 0)) if V is None else V
-        for statistic in set(kernel.statistics()):
-            pairs.sides(statistic)
-        found: dict[int, list[tuple[int, float, Array, Array]]] = {}
+    def condition(self, optimum: Optimum) -> tuple[Fitted, Array]:
+        """Return the process for the best θ, and K times its coefficients."""
+        ...
 
-        def task(at: int) -> None:
-            i, j = tiles[at]
-            _parallel.check_stopped()
-            M = weights(i, j)
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                found[at] = [
-                    (self.names.index(name), float(np.vdot(M, slope)), slope @ V[j], slope.T @ V[i])
-                    for name, slope in kernel.slopes(Block(pairs, i, j, {}), self.names)
-                ]
 
-        _parallel.run(task, range(len(tiles)), self.threads if n > _TILE else 1)
-        sums = np.zeros(len(self.names))
-        products = np.zeros((len(self.names), n, V.shape[1]))
-        for at, (i, j) in enumerate(tiles):
-            for name, total, below, above in found[at]:
-                sums[name] += total if i == j else 2 * total
-                products[name, i] += below
-                if i != j:
-                    products[name, j] += above
-        return sums, products
+@dataclass(frozen=True, eq=False)
+class EvidenceSolver(Solver[EvidenceProblem[Fitted], Fitted]):
+    """Learns θ by maximising the evidence, and conditions the process on the data.
 
-    def slopes(self, kernel: Kernel) -> Any:
-        """Yield ∂K/∂θ for every parameter, one matrix at a time."""
-        for name in self.names:
+    The evidence has more tops than one: θ is the best that was found. For this θ the rest is a
+    convex problem, which the certificate is of. The matrix given to ``solve`` is that of the start.
 
-            def formula(values: Any, name: str = name) -> Array:
-                return kernel.gradient(values, name)
+    Parameters
+    ----------
+    starts : sequence of arrays
+        θ to start from.
+    bounds : array of shape (parameters, 2)
+    optimizer : function, optional
+        A user's own, in the place of the ascent that suits the problem.
+    learns : bool
+        Whether θ is learnt at all; else it is the first start.
+    """
 
-            yield Evaluator(kernel, self._pairs(), formula, self.threads).dense()
+    starts: Sequence[Array]
+    bounds: Array
+    optimizer: Optimizer | None = None
+    learns: bool = True
 
-    def _pairs(self) -> Pairs:
-        return Pairs(self.points, None, None, np.float64)
+    def run(
+        self,
+        problem: EvidenceProblem[Fitted],
+        gram: GramMatrix,
+        budget: Budget,
+        start: Fitted | None,
+    ) -> Outcome[Fitted]:
+        """Climb, then condition."""
+        optimum = self.ascend(problem, budget)
+        fitted, product = problem.condition(optimum)
+        details = {"optimum": optimum}
+        return Outcome(fitted, optimum.status, optimum.evaluations, product, details)
+
+    def ascend(self, problem: Evidence, budget: Budget) -> Optimum:
+        """Return the best θ."""
+        first = self.starts[0]
+        if not self.learns or not len(first):
+            return Optimum(first, problem.value(first), Status.OPTIMAL, 1)
+        if self.optimizer is None:
+            return problem.climb(self.starts, self.bounds, budget)
+
+        def objective(theta: Array, eval_gradient: bool = True) -> object:
+            at = np.asarray(theta, dtype=float)
+            if not eval_gradient:
+                return -problem.value(at)
+            value, slope = problem.value_and_gradient(at)
+            return -value, -slope
+
+        return ascend_by(self.optimizer, objective, self.starts, self.bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessPosterior:
+    """A Gaussian process with log parameters θ, conditioned on targets.
+
+    A = K(θ) + noise = LLᵀ; ``coef`` is A⁻¹Y, ``jitter`` what rounding forced to add to the noise.
+    """
+
+    theta: Array
+    value: float
+    coef: Array
+    factor: Array
+    jitter: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,18 +148,26 @@ class RegressionEvidence:
     Y: Array
     noise: float | Array
 
-    def factor(self, theta: Array) -> tuple[Cholesky, float]:
-        """Return the factor of A, and the jitter that it took."""
-        return factor_with_jitter(self.family.matrix(self.family.at(theta)), self.noise)
+    name: ClassVar[str] = MeanProblem.name
+
+    def certify(
+        self, value: ProcessPosterior, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge the mean, for θ as it is: the matrix is that of the kernel with θ."""
+        noise = np.broadcast_to(self.noise + value.jitter, len(self.Y))
+        return MeanProblem(self.Y, noise).certify(value.coef, gram, product)
+
+    def condition(self, optimum: Optimum) -> tuple[ProcessPosterior, Array]:
+        """Return the process for θ, and K times its coefficients."""
+        factor, jitter = factor_with_jitter(self.family.matrix(optimum.theta), self.noise)
+        coef = factor.solve(self.Y)
+        posterior = ProcessPosterior(optimum.theta, optimum.value, coef, factor.lower(), jitter)
+        return posterior, factor.multiply(coef)
 
     def value(self, theta: Array) -> float:
         """Return the evidence; −∞ where A is not positive definite."""
         with few_threads(len(self.Y)):
-            try:
-                factor, _ = self.factor(theta)
-            except (NotPositiveDefinite, NumericalOverflow):
-                return -np.inf
-            return gaussian_log_density(factor, self.Y, factor.solve(self.Y))
+            return EvidenceAt(self, theta).value
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the evidence and its gradient for the log parameters."""
@@ -147,49 +175,47 @@ class RegressionEvidence:
             return self._value_and_gradient(theta)
 
     def _value_and_gradient(self, theta: Array) -> tuple[float, Array]:
-        place = EvidenceAt(self, theta)
-        if place.value == -np.inf:
+        local = EvidenceAt(self, theta)
+        if local.value == -np.inf:
             return -np.inf, np.zeros(len(theta))
-        return place.value, place.slope_and_curvature()[0]
+        return local.value, local.slope_and_curvature()[0]
 
-    def climb(self, starts: Sequence[Array], bounds: Array, scales: Array, gain: float) -> Optimum:
-        """Maximise the evidence of ``scales`` · θ over θ within bounds.
+    def climb(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
+        """Maximise the evidence over θ within bounds.
 
         Where rows are many, the first ascent takes its first steps on a part of them; should that
         lead astray, it begins again with all. Where they are few, the evidence has more tops than
         one, and L-BFGS gives a second opinion.
         """
-        first = self._head_start(starts[0], bounds, scales)
-        found = self.climb_by_curvature([first, *starts[1:]], bounds, scales, gain)
-        if first is not starts[0] and found.value < self.value(starts[0] * scales):
-            again = self.climb_by_curvature(starts[:1], bounds, scales, gain)
-            found = better(found, again)
         if len(self.Y) <= _FEW:
-            second = maximise(partial(self._scaled_gradient, scales=scales), starts, bounds)
-            found = better(found, replace(second, messages=()))
+            budget = budget.but(tol=min(budget.tol, _FINE))
+        with few_threads(len(self.Y)):
+            first = self._head_start(starts[0], bounds, budget)
+            found = self.climb_by_curvature([first, *starts[1:]], bounds, budget)
+            if first is not starts[0] and found.value < self.value(starts[0]):
+                again = self.climb_by_curvature(starts[:1], bounds, budget)
+                found = better(found, again)
+            if len(self.Y) <= _FEW and found.status is not Status.TIME_LIMIT:
+                second = maximise(
+                    self._value_and_gradient, starts, bounds, budget=budget, known=found
+                )
+                found = better(found, replace(second, messages=()))
         return found
 
-    def climb_by_curvature(
-        self, starts: Sequence[Array], bounds: Array, scales: Array, gain: float
-    ) -> Optimum:
+    def climb_by_curvature(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
         """Do the same by Newton steps on all rows alone."""
         with few_threads(len(self.Y)):
-            return climb(partial(EvidenceAt, self, scales=scales), starts, bounds, gain)
+            return climb(partial(EvidenceAt, self), starts, bounds, budget)
 
-    def _scaled_gradient(self, theta: Array, scales: Array) -> tuple[float, Array]:
-        value, slope = self.value_and_gradient(theta * scales)
-        return value, slope * scales
-
-    def _head_start(self, theta: Array, bounds: Array, scales: Array) -> Array:
+    def _head_start(self, theta: Array, bounds: Array, budget: Budget) -> Array:
         """Return where some of the rows lead, or θ itself where rows are few."""
         n = len(self.Y)
         if n < _MANY:
             return theta
         some = np.arange(0, n, -(-n // (_MANY // 2)))
-        family = KernelFamily(self.family.kernel, self.family.points.take(some), self.family.names)
-        noise = self.noise[some] if isinstance(self.noise, np.ndarray) else self.noise
-        part = RegressionEvidence(family, self.Y[some], noise)
-        found = part.climb_by_curvature([theta], bounds, scales, _ROUGH)
+        noise = np.broadcast_to(self.noise, n)[some]
+        part = RegressionEvidence(self.family.take(some), self.Y[some], noise)
+        found = part.climb_by_curvature([theta], bounds, budget.but(tol=_ROUGH))
         return found.theta if np.isfinite(found.value) else theta
 
 
@@ -199,15 +225,12 @@ class EvidenceAt:
     −∂²/∂θᵢ∂θⱼ ≈ ½ aᵀ ∂ᵢK A⁻¹ ∂ⱼK a, the average of the observed and the expected information
     """
 
-    def __init__(
-        self, evidence: RegressionEvidence, theta: Array, scales: Array | float = 1.0
-    ) -> None:
-        self._evidence, self._scales = evidence, scales * np.ones(len(theta))
-        self._kernel = evidence.family.at(theta * self._scales)
+    def __init__(self, evidence: RegressionEvidence, theta: Array) -> None:
+        self._evidence, self._theta = evidence, theta
         self.value = -np.inf
         with suppress(NotPositiveDefinite, NumericalOverflow):
-            matrix = evidence.family.matrix(self._kernel)
-            self._factor, _ = factor_with_jitter(matrix, evidence.noise)
+            matrix = evidence.family.matrix(theta)
+            self._factor: Cholesky = factor_with_jitter(matrix, evidence.noise)[0]
             self._a = self._factor.solve(evidence.Y)
             self.value = gaussian_log_density(self._factor, evidence.Y, self._a)
 
@@ -222,14 +245,13 @@ class EvidenceAt:
             M -= targets * (np.tril(part) + np.tril(part, -1).T if i == j else part)
             return M
 
-        sums, Q = self._evidence.family.sweep(self._kernel, weights, a)
+        sums, Q = self._evidence.family.contract(self._theta, weights, a)
         flat = Q.transpose(1, 0, 2).reshape(len(a), -1)
         solved = multiply_below(inverse, flat).reshape(len(a), len(Q), targets)
-        H = 0.5 * np.einsum("pnt,nqt->pq", Q, solved)
-        return 0.5 * sums * self._scales, np.outer(self._scales, self._scales) * H
+        return 0.5 * sums, 0.5 * np.einsum("pnt,nqt->pq", Q, solved)
 
 
-def few_threads(n: int) -> Any:
+def few_threads(n: int) -> AbstractContextManager[None]:
     """Hold BLAS to one thread for small matrices."""
     return _parallel.one_blas_thread() if n <= _SMALL else nullcontext()
 

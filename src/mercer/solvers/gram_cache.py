@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from mercer import _memory
 from mercer._typing import Array, IntArray
-from mercer.problems.lasso import Design, Evaluation, LassoProblem
+from mercer.problems.elastic_net import Design, LassoAnswer, LassoProblem
 
 _WORTH_A_COPY = 0.7
 """A share of the Gram matrix that is small enough to be copied out."""
 
 
-class Block(NamedTuple):
+class ColumnBlock(NamedTuple):
     """The least squares of some columns: which, their Gram matrix, and their products with y.
 
     G may be a buffer, of which the first rows and columns count: compiled loops are fast on whole
@@ -32,7 +32,7 @@ class GramCache:
     """The Gram matrix of the columns that were ever in a working set.
 
     It grows and never shrinks, since a column at rest costs coordinate descent next to nothing.
-    ``Xy`` are the inner products of all columns with y.
+    ``Xy`` are the inner products of all columns with the target ``y`` of the present problem.
     """
 
     def __init__(self, design: Design) -> None:
@@ -40,6 +40,7 @@ class GramCache:
         self.columns: IntArray = np.empty(0, np.intp)
         self.inside = np.zeros(design.shape[1], bool)
         self.G = np.empty((0, 0))
+        self.y: Array | None = None
         self.Xy: Array | None = None
 
     def __len__(self) -> int:
@@ -68,27 +69,27 @@ class GramCache:
         self.columns = np.concatenate([self.columns, new])
         self.inside[new] = True
 
-    def block(self, kept: NDArray[np.bool_], exactly: bool = False) -> Block:
+    def block(self, kept: NDArray[np.bool_], exactly: bool = False) -> ColumnBlock:
         """Return the problem of the columns here that are kept, or of all if most are.
 
         ``exactly`` those that are kept, whatever the copy costs.
         """
         at = np.flatnonzero(kept[self.columns])
         if len(at) > _WORTH_A_COPY * len(self) and not exactly:
-            return Block(self.columns, self.G, self.q)
+            return ColumnBlock(self.columns, self.G, self.q)
         columns = self.columns[at]
-        return Block(columns, self.G[np.ix_(at, at)], self.q[at])
+        return ColumnBlock(columns, self.G[np.ix_(at, at)], self.q[at])
 
     def evaluate(
         self, problem: LassoProblem, columns: IntArray, w: Array, proof: Array, tol: float
-    ) -> Evaluation:
+    ) -> LassoAnswer:
         """Judge weights of some columns here; those of the proof too, where it is needed."""
         found = self._evaluate(problem, columns, w)
         if proof is w or problem.optimal(found, tol):
             return found
         return found.proved_by(self._evaluate(problem, columns, proof))
 
-    def _evaluate(self, problem: LassoProblem, columns: IntArray, w: Array) -> Evaluation:
+    def _evaluate(self, problem: LassoProblem, columns: IntArray, w: Array) -> LassoAnswer:
         everything = np.zeros(self.design.shape[1])
         everything[columns] = w
         if len(self) < len(everything):
@@ -98,7 +99,7 @@ class GramCache:
         c[self.columns] = self.q - self.G[: len(c), : len(c)] @ everything[self.columns]
         return self.judge(problem, everything, c)
 
-    def judge(self, problem: LassoProblem, w: Array, c: Array) -> Evaluation:
+    def judge(self, problem: LassoProblem, w: Array, c: Array) -> LassoAnswer:
         """Judge weights of which c = Xᵀr is known."""
         assert self.Xy is not None
         wq = float(w @ self.Xy)

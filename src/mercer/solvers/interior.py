@@ -13,79 +13,128 @@ Efficient SVM training using low-rank kernel representations, 2001.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import issparse
 
+from mercer import _parallel
 from mercer._typing import Array, IntArray
+from mercer.gram.base import GramMatrix
 from mercer.problems.qp import BoxQP
+from mercer.solvers.base import Budget, Outcome, Solver, Status
 
+FEW_FEATURES = 256
+"""Features up to which linear systems with K = ΦΦᵀ cost less than pairwise steps do."""
+SMALL = 2000
+"""Rows up to which linear systems with the whole matrix are a matter of a second."""
 ITERATIONS = 100
+"""Most iterations; a few dozen are usual."""
 PATIENCE = 15
+"""Iterations without progress, after which rounding is all that is left."""
+DIVERGED = 1e3
+"""Merit over the best one from which rounding, not the way, rules: three such iterations end it."""
 SHARE = 0.995
 """How much of the way to the nearest bound a step goes."""
 PRECISION = 1e-13
+"""Relative fault that float64 can reach."""
+_FEW = 1000
+"""Order of a matrix up to which one thread factorises it about as fast as two."""
 _MOST_FREE = 1000
+"""Free variables up to which one least-squares problem polishes them in less than a second."""
 _BLOCK = 4096
+"""Rows of Φ that are scaled at a time, to bound the memory."""
 _TINY = 1e-300
+"""Stands for zero in a divisor."""
 
 
-class System(Protocol):
-    """K, as an interior-point method needs it.
+@dataclass(frozen=True)
+class InteriorPoint(Solver[BoxQP, Array]):
+    """Mehrotra's predictor and corrector: for few features, or a matrix that is small."""
 
-    ``at_once`` says that it costs less than pairwise steps do on any problem.
-    """
+    def run(
+        self, problem: BoxQP, gram: GramMatrix, budget: Budget, start: Array | None
+    ) -> Outcome[Array]:
+        if start is not None:
+            first = judged(problem, gram, problem.feasible(start), budget.tol)
+            if first.status is Status.OPTIMAL:
+                return first
+        beta = climb(problem, linear_system(gram), budget.tol, lambda: budget.seconds_left < 0)
+        found = judged(problem, gram, beta, budget.tol)
+        late = found.status is not Status.OPTIMAL and budget.seconds_left < 0
+        return replace(found, status=Status.TIME_LIMIT) if late else found
 
-    at_once: bool
 
-    def ready(self) -> System:
-        """Return the system in the form that suits it best."""
-        ...
+def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome[Array]:
+    """Return multipliers as an answer, judged in float64 on the matrix itself."""
+    rows = problem.coefficients(beta, gram.shape[0])
+    used = np.flatnonzero(rows)
+    f: Array = np.zeros(len(rows))
+    if len(used):
+        f = gram.in_precision(np.float64).multiply_columns(used, rows[used, None])[:, 0]
+    violation = problem.violation(beta, f)
+    status = Status.OPTIMAL if violation <= tol else Status.STALLED
+    return Outcome(beta, status, product=f, details={"violation": violation, "nonconvex": False})
 
-    def multiply(self, c: Array) -> Array:
-        """Return K c."""
-        ...
 
-    def square(self, index: IntArray) -> Array:
-        """Return the values of some rows with themselves."""
-        ...
+def has_few_features(gram: GramMatrix, cache_bytes: int) -> bool:
+    """Tell whether linear systems with K = ΦΦᵀ cost less than pairwise steps on any problem."""
+    phi = gram.features()
+    if phi is None or issparse(phi) or phi.shape[1] > FEW_FEATURES:
+        return False
+    return 400 * gram.shape[0] <= cache_bytes  # 25 numbers for each of two variables a row
 
-    def factor(self, d: Array) -> Callable[[Array], Array]:
-        """Return a function of c that gives K u for (I + diag(d) K) u = c; d ≥ 0."""
-        ...
+
+def is_small(gram: GramMatrix, cache_bytes: int) -> bool:
+    """Tell whether the whole matrix is small, and fits the budget twice."""
+    n = gram.shape[0]
+    return n <= SMALL and 16 * n * n <= cache_bytes
+
+
+LinearSystem: TypeAlias = "DenseSystem | FeatureSystem"
+"""K, as an interior-point method needs it; both have the same methods."""
+
+
+def linear_system(gram: GramMatrix) -> LinearSystem:
+    """Return K in the form that suits it best: features where they are few, or the matrix."""
+    phi = gram.features()
+    if phi is not None and not issparse(phi) and phi.shape[1] <= FEW_FEATURES:
+        return FeatureSystem(phi.astype(np.float64, copy=False))
+    K = gram.dense(np.float64)
+    # A matrix of low rank loses all digits in the sum with a diagonal: its factors do not.
+    L, pivots, rank, _ = dpstrf(K, lower=1)
+    if rank > len(K) // 2:
+        return DenseSystem(K)
+    factors = np.empty((len(K), rank))
+    factors[pivots - 1] = np.tril(L)[:, :rank]
+    return FeatureSystem(factors)
 
 
 class DenseSystem:
-    """A small matrix, computed when it is first wanted."""
+    """A small matrix."""
 
-    at_once = False
+    def __init__(self, K: Array) -> None:
+        self.K = K
 
-    def __init__(self, matrix: Callable[[], Array]) -> None:
-        self._matrix = matrix
-
-    @cached_property
-    def K(self) -> Array:
-        return self._matrix()
-
-    def ready(self) -> System:
-        # A matrix of low rank loses all digits in the sum with a diagonal: its factors do not.
-        L, pivots, rank, _ = dpstrf(self.K, lower=1)
-        if rank > len(self.K) // 2:
-            return self
-        phi = np.empty((len(self.K), rank))
-        phi[pivots - 1] = np.tril(L)[:, :rank]
-        return FeatureSystem(phi)
+    @property
+    def order(self) -> int:
+        """The order of the matrix that it factorises."""
+        return len(self.K)
 
     def multiply(self, c: Array) -> Array:
+        """Return K c."""
         return np.asarray(self.K @ c)
 
     def square(self, index: IntArray) -> Array:
+        """Return the values of some rows with themselves."""
         return self.K[np.ix_(index, index)]
 
     def factor(self, d: Array) -> Callable[[Array], Array]:
+        """Return a function of c that gives K u for (I + diag(d) K) u = c; d ≥ 0."""
         # The symmetric form √d K √d + I has no small eigenvalue.
         root = np.sqrt(np.maximum(d, _TINY))
         matrix = self.K * root
@@ -102,13 +151,12 @@ class DenseSystem:
 class FeatureSystem:
     """K = ΦΦᵀ for dense Φ with few columns."""
 
-    at_once = True
-
     def __init__(self, phi: Array) -> None:
         self.phi = phi
 
-    def ready(self) -> System:
-        return self
+    @property
+    def order(self) -> int:
+        return int(self.phi.shape[1])
 
     def multiply(self, c: Array) -> Array:
         return np.asarray(self.phi @ (self.phi.T @ c))
@@ -140,11 +188,15 @@ class _Direction(NamedTuple):
     high: Array
 
 
-def climb(problem: BoxQP, system: System, tol: float, out_of_time: Callable[[], bool]) -> Array:
+def climb(
+    problem: BoxQP, system: LinearSystem, tol: float, out_of_time: Callable[[], bool]
+) -> Array:
     """Return feasible multipliers close to the optimum, with those on bounds that belong there."""
-    system = system.ready()
-    run = _Run(problem, system)
-    inside = problem.feasible(run.solve(out_of_time))
+    # Threads that share a small factorisation wait for each other, on a busy machine for long.
+    small = system.order <= _FEW
+    with _parallel.one_blas_thread() if small else nullcontext():
+        run = _InteriorRun(problem, system)
+        inside = problem.feasible(run.solve(out_of_time))
     snapped = problem.feasible(run.snapped(tol))
     candidates = [_polished(problem, system, snapped, out_of_time), snapped, inside]
     values = [run.value(beta) for beta in candidates]
@@ -152,13 +204,13 @@ def climb(problem: BoxQP, system: System, tol: float, out_of_time: Callable[[], 
     return next(beta for beta, value in zip(candidates, values, strict=True) if value >= enough)
 
 
-class _Run:
+class _InteriorRun:
     """The iterate: β inside of its box, prices of the bounds, a bias for each group.
 
     Optimal are F − b = high − low, low·(β − lo) = 0, high·(hi − β) = 0 and the fixed sums.
     """
 
-    def __init__(self, problem: BoxQP, system: System) -> None:
+    def __init__(self, problem: BoxQP, system: LinearSystem) -> None:
         self.problem, self.system = problem, system
         self.n = int(problem.row.max()) + 1
         self.has_low, self.has_high = np.isfinite(problem.lo), np.isfinite(problem.hi)
@@ -214,7 +266,7 @@ class _Run:
                 least, waiting = merit, 0
                 best = self.beta, self.low, self.high, float(np.abs(fault).max())
             else:
-                waiting += 1
+                waiting += PATIENCE // 3 if merit > DIVERGED * least else 1
             if not merit > PRECISION or waiting > PATIENCE or out_of_time():
                 break
             try:
@@ -312,8 +364,9 @@ class _Run:
         return np.where(at_low, problem.lo, np.where(at_high, problem.hi, self.beta))
 
 
+@_parallel.one_blas_thread()  # small systems, where threads wait for each other
 def _polished(
-    problem: BoxQP, system: System, beta: Array, out_of_time: Callable[[], bool]
+    problem: BoxQP, system: LinearSystem, beta: Array, out_of_time: Callable[[], bool]
 ) -> Array:
     """Return β with the free variables at the optimum of the face that they lie on.
 

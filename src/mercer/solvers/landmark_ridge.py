@@ -1,9 +1,9 @@
 """Kernel ridge regression on landmarks by preconditioned conjugate gradients.
 
-The system is (ΦᵀWΦ + λP)v = ΦᵀWy, where Φ is known only by its products. The preconditioner is the
-same matrix, estimated from a part of the rows: where landmarks are rows drawn blindly and the part
-is the landmarks themselves, this is Falkon. Products are taken in float32 until they gain nothing
-any more; residuals in float64 correct what they miss.
+The system is (ΦᵀWΦ + λP)v = ΦᵀWy, where Φ is known only by passes over its rows. The preconditioner
+is the same matrix, estimated from a part of the rows: where landmarks are rows drawn blindly and
+the part is the landmarks themselves, this is Falkon. Products are taken in float32 until they gain
+nothing any more; residuals in float64 correct what they miss.
 
 References
 ----------
@@ -13,219 +13,224 @@ Rudi, Carratino and Rosasco, Falkon: an optimal large scale kernel method, NIPS 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from mercer import _parallel
 from mercer._typing import Array
-from mercer.gram.passes import LandmarkProducts, Swept
+from mercer.gram.base import GramMatrix
+from mercer.landmarks.landmark_gram import LandmarkGram
+from mercer.landmarks.passes import PassSums
+from mercer.linalg.pcg import ConjugateSteps, Mask, conjugate_gradients
 from mercer.problems.certificate import Certificate
-from mercer.problems.landmark_ridge import LandmarkRidge, RidgeCurve, RidgeErrors, RidgeWeights
-from mercer.solvers.landmark_basis import (
-    LandmarkBasis,
-    Preconditioner,
+from mercer.problems.landmark_squares import (
+    LandmarkFunctions,
+    LandmarkRidge,
+    RidgeCurve,
+    RidgeErrors,
+    RidgeWeights,
+    landmarks_of,
+)
+from mercer.solvers.base import Budget, Outcome, Solution, Solver, Statistics, Status
+from mercer.solvers.landmark_preconditioner import (
+    LandmarkPreconditioner,
+    penalty_diagonal,
     small_algebra,
     worthwhile_share,
 )
 
-Monitor = Callable[[float], bool]
 _INNER = 1e-3
-"""How far one series of steps in float32 brings the error down before it is looked at again."""
+"""How far one series of steps in float32 brings the error down before the residual is refreshed."""
 _MOST_ROUNDS = 30
+"""Refreshes of the residual; a few are enough, so that more of them mean that nothing converges."""
 _ARRIVED = 1e-6
+"""Relative error at which stagnation is success: the relative gap is about its square."""
 _PATIENCE = 8
 """Steps in float32 within which an error has to fall by a third; else float64 takes over."""
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkSolution:
-    """Coefficients of the landmarks and constants, one column for each function, and the proof."""
+class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
+    """Solves for all targets side by side, until the error in the norm of the system is below tol.
 
-    coefficients: Array
-    constants: Array
-    certificate: Certificate
+    The error is relative to the answer's own size, and the gap is about its square. ``max_iter``
+    counts passes. A start is not used: the size of the answer is seen from 0 alone.
 
-
-@dataclass
-class Watch:
-    """When to stop: steps, time, Ctrl-C, and whoever watches."""
-
-    max_iter: int
-    ends: float
-    monitor: Monitor | None
-    steps: int = 0
-    status: str = "optimal"
-
-    def over(self, error: float) -> bool:
-        """Note one more step, and say whether it was the last."""
-        _parallel.check_stopped()
-        if self.monitor is not None and self.monitor(error):
-            self.status = "interrupted"
-        elif self.steps >= self.max_iter:
-            self.status = "max_iter"
-        elif time.perf_counter() > self.ends:
-            self.status = "time_limit"
-        return self.status != "optimal"
-
-
-def solve(
-    products: LandmarkProducts,
-    basis: LandmarkBasis,
-    targets: int,
-    alpha: float,
-    tol: float = 1e-6,
-    max_iter: int = 500,
-    ends: float = math.inf,
-    monitor: Monitor | None = None,
-    square: Array | None = None,
-) -> LandmarkSolution:
-    """Solve for all targets side by side, until the error in the norm of the system is below tol.
-
-    The products are with the landmarks that the basis has kept. The error is relative to the
-    answer's own size, and the gap is about its square. ``square`` is what ``take_square`` gave.
+    Parameters
+    ----------
+    normal_matrix : array, optional
+        What :func:`normal_matrix` gave for this λ or a smaller one.
     """
-    began = time.perf_counter()
-    problem = LandmarkRidge(alpha, products.constant)
-    if square is None:
-        square = take_square(products, basis, alpha, tol)
-    G = Preconditioner(square, alpha * basis.penalty)
-    del square
-    watch = Watch(max_iter, ends, monitor)
-    whitener = basis.whitener(products.rows)
-    with small_algebra(len(basis)):
-        W, swept = _descend(products, basis, G, alpha, targets, tol, watch, whitener)
-    V = basis.embed(W)
-    if swept.unseen is None:
-        # It has arrived sooner than it thought.
-        swept = products.sweep(V, RidgeErrors(), True, whitener)
-    constants = np.zeros(targets)
-    r = len(basis.kept)
-    if products.constant:
-        constants = V[-1] + problem.best_constants(swept)
-    proof = problem.certify(
-        swept,
-        W[:r],
-        basis.pull,
-        iterations=watch.steps,
-        seconds=time.perf_counter() - began,
-        kernel_evaluations=products.evaluations,
-        status=watch.status,
-    )
-    return LandmarkSolution(np.ascontiguousarray(V[:r]), constants, proof)
+
+    normal_matrix: Array | None = None
+
+    needs_landmarks: ClassVar[bool] = True
+
+    def run(
+        self,
+        problem: LandmarkRidge,
+        gram: GramMatrix,
+        budget: Budget,
+        start: LandmarkFunctions | None,
+    ) -> Outcome[LandmarkFunctions]:
+        del start
+        low = landmarks_of(gram, problem.name)
+        square = self.normal_matrix
+        if square is None:
+            square = normal_matrix(low, problem.alpha, budget.tol)
+        with small_algebra(low.passes.columns):
+            descent = _RidgeDescent(problem, low, budget, square)
+            W, sums = descent.run()
+        if sums.unseen is None:
+            # It has converged sooner than was foreseen.
+            sums = descent.errors(W, True, descent.whitener)
+        value = LandmarkFunctions.of(low, W, sums)
+        value = replace(value, constants=value.constants + problem.best_constants(sums))
+        return Outcome(value, descent.status, descent.steps)
 
 
-def take_square(
-    products: LandmarkProducts, basis: LandmarkBasis, alpha: float, tol: float
-) -> Array:
+def normal_matrix(gram: LandmarkGram, alpha: float, tol: float) -> Array:
     """Return ΦᵀWΦ in the basis, from as many rows as is worth their time; good for larger λ too."""
-    share = worthwhile_share(products.rows, products.columns, tol)
-    precise = basis.needs_double(products.rows, alpha)
-    zero = np.zeros((products.columns, 1))
-    return np.asarray(products.square(zero, RidgeWeights(), basis.R, share, precise)[0])
+    passes, basis = gram.passes, gram.basis
+    share = worthwhile_share(passes.rows, passes.columns, tol)
+    precise = basis.needs_float64(passes.rows, alpha)
+    zero = np.zeros((passes.columns, 1))
+    return np.asarray(passes.square(zero, RidgeWeights(), basis.R, share, precise)[0])
 
 
-def _descend(
-    products: LandmarkProducts,
-    basis: LandmarkBasis,
-    G: Preconditioner,
-    alpha: float,
-    targets: int,
-    tol: float,
-    watch: Watch,
-    whitener: Array,
-) -> tuple[Array, Swept]:
-    """Return coordinates and the errors there, swept in float64.
-
-    Only sweeps that are likely to be the last one look at what the landmarks do not see.
-    """
-    ridge = alpha * basis.penalty[:, None]
-    precise = basis.needs_double(products.rows, alpha)
-    W = best = np.zeros((len(basis), targets))
-    first: Array = np.zeros(0)
-    last = math.inf
-    near = False
-    for number in range(_MOST_ROUNDS):
-        final = number > 0 and (near or precise or watch.status != "optimal")
-        try:
-            swept = products.sweep(
-                basis.embed(W), RidgeErrors(), precise or number > 0, whitener if final else None
-            )
-        except KeyboardInterrupt:
-            watch.status = "interrupted"
-            break
-        residual = basis.pull(swept.sums[:, :-1]) - ridge * W
-        rho = _dots(residual, G(residual))
-        if not number:
-            first = np.maximum(rho, 1e-300)
-        worst = float(np.sqrt((rho / first).max()))
-        if number:
-            if watch.status != "optimal" or worst <= tol:
-                return W, swept
-            if worst > 0.25 * last:
-                if precise:
-                    # Rounding stops it; where the gap is nothing, it has arrived.
-                    watch.status = "stalled" if worst > _ARRIVED else "optimal"
-                    return W, swept
-                # float32 has given what it can.
-                precise = True
-                if worst >= last:
-                    W, last = best, math.inf
-                    continue
-        best, last = W, worst
-        goal = np.maximum(tol * first**0.5, _INNER * rho**0.5) * 0.5
-        near = bool((goal <= tol * first**0.5).all())
-        W = W + _steps(products, basis, G, ridge, residual, goal, first, precise, watch)
-    if watch.status == "optimal":
-        watch.status = "max_iter"
-    return W, products.sweep(basis.embed(W), RidgeErrors(), True, whitener)
+def solve_targets(
+    gram: LandmarkGram, Y: Array, weights: Array, constant: bool, alphas: Array, budget: Budget
+) -> Solution[LandmarkFunctions]:
+    """Solve for targets with a λ each, in one go for those that share one."""
+    whole = gram.with_targets(Y, weights, constant)
+    method = LandmarkConjugateGradients(
+        normal_matrix(whole, float(alphas.min()), budget.tol) if len(set(alphas)) > 1 else None
+    )
+    value = LandmarkFunctions(np.empty((len(gram.basis), Y.shape[1])), np.zeros(Y.shape[1]))
+    parts = []
+    for alpha in np.unique(alphas):
+        mine = np.flatnonzero(alphas == alpha)
+        some = (
+            whole if len(mine) == Y.shape[1] else gram.with_targets(Y[:, mine], weights, constant)
+        )
+        part = method.solve(LandmarkRidge(float(alpha), constant, len(mine)), some, budget)
+        value.coordinates[:, mine] = part.value.coordinates
+        value.constants[mine] = part.value.constants
+        parts.append(part)
+    return joined(value, parts)
 
 
-def _steps(
-    products: LandmarkProducts,
-    basis: LandmarkBasis,
-    G: Preconditioner,
-    ridge: Array,
-    residual: Array,
-    goal: Array,
-    first: Array,
-    precise: bool,
-    watch: Watch,
-) -> Array:
-    """Return a correction by conjugate gradients that brings √(rᵀG⁻¹r) below ``goal``."""
-    X = np.zeros_like(residual)
-    Z = G(residual)
-    direction, rho = Z, _dots(residual, Z)
-    heights = [math.inf]
-    while (rho > goal**2).any():
-        heights.append(float((rho / first).max()))
-        if not precise and min(heights[-_PATIENCE:]) > 0.5 * min(
-            heights[:-_PATIENCE], default=9e99
-        ):
-            break
-        if watch.over(float(np.sqrt((rho / first).max()))):
-            break
-        try:
-            swept = products.sweep(basis.embed(direction), RidgeCurve(), precise)
-        except KeyboardInterrupt:
-            watch.status = "interrupted"
-            break
-        watch.steps += 1
-        image = basis.pull(swept.sums) + ridge * direction
-        curvature = _dots(direction, image)
-        going = (rho > goal**2) & (curvature > 0)
-        if not going.any():
-            break
-        size = np.where(going, rho / np.where(going, curvature, 1.0), 0.0)
-        X += size * direction
-        residual = residual - size * image
-        Z = G(residual)
-        new = _dots(residual, Z)
-        direction = Z + np.where(going, new / np.where(going, rho, 1.0), 0.0) * direction
-        rho = new
-    return X
+def joined(
+    value: LandmarkFunctions, parts: list[Solution[LandmarkFunctions]]
+) -> Solution[LandmarkFunctions]:
+    """Return the answers of independent problems as one."""
+    early = [part.status for part in parts if part.status is not Status.OPTIMAL]
+    statistics = Statistics(
+        sum(part.statistics.iterations for part in parts),
+        sum(part.statistics.seconds for part in parts),
+        sum(part.statistics.evaluations for part in parts),
+    )
+    certificate = Certificate.total([part.certificate for part in parts])
+    return Solution(value, early[0] if early else Status.OPTIMAL, certificate, statistics)
+
+
+class _RidgeDescent:
+    """Conjugate gradients from 0, with residuals refreshed in float64."""
+
+    def __init__(
+        self, problem: LandmarkRidge, gram: LandmarkGram, budget: Budget, square: Array
+    ) -> None:
+        self.problem, self.budget = problem, budget
+        self.basis, self.passes = gram.basis, gram.passes
+        penalty = problem.alpha * penalty_diagonal(self.passes.columns, problem.constant)
+        self.precondition = LandmarkPreconditioner(square, penalty)
+        self.ridge = penalty[:, None]
+        self.whitener = self.basis.whitener(self.passes.rows)
+        self.precise = self.basis.needs_float64(self.passes.rows, problem.alpha)
+        """Whether steps are in float64."""
+        self.steps = 0
+        self.status = Status.OPTIMAL
+
+    def errors(self, W: Array, precise: bool, whitener: Array | None = None) -> PassSums:
+        return self.passes.sums(self.basis.coefficients(W), RidgeErrors(), precise, whitener)
+
+    def run(self) -> tuple[Array, PassSums]:
+        """Return coordinates and the sums of the errors there, in float64.
+
+        Only passes that are likely to be the last one ask for what the landmarks do not see.
+        """
+        tol = self.budget.tol
+        W = best = np.zeros((self.passes.columns, self.problem.targets))
+        first: Array = np.zeros(0)
+        last = math.inf
+        near = False
+        for number in range(_MOST_ROUNDS):
+            final = number > 0 and (near or self.precise or self.status is not Status.OPTIMAL)
+            try:
+                sums = self.errors(W, self.precise or number > 0, self.whitener if final else None)
+            except KeyboardInterrupt:
+                self.status = Status.INTERRUPTED
+                break
+            residual = self.basis.coordinates(sums.products[:, :-1]) - self.ridge * W
+            rho = _dots(residual, self.precondition(residual))
+            if not number:
+                first = np.maximum(rho, 1e-300)
+            worst = float(np.sqrt((rho / first).max()))
+            if number:
+                if self.status is not Status.OPTIMAL or worst <= tol:
+                    return W, sums
+                if worst > 0.25 * last:
+                    if self.precise:
+                        # Rounding stops it; where the gap is nothing, it has converged.
+                        self.status = Status.STALLED if worst > _ARRIVED else Status.OPTIMAL
+                        return W, sums
+                    # float32 has given what it can.
+                    self.precise = True
+                    if worst >= last:
+                        W, last = best, math.inf
+                        continue
+            best, last = W, worst
+            goal = np.maximum(tol * first**0.5, _INNER * rho**0.5) * 0.5
+            near = bool((goal <= tol * first**0.5).all())
+            W = W + self.correction(residual, goal, first)
+        if self.status is Status.OPTIMAL:
+            self.status = Status.MAX_ITER
+        return W, self.errors(W, True, self.whitener)
+
+    def correction(self, residual: Array, goal: Array, first: Array) -> Array:
+        """Return a correction by conjugate gradients that brings √(rᵀG⁻¹r) below ``goal``."""
+        heights = [math.inf]
+
+        def going(at: ConjugateSteps) -> Mask:
+            wanted = at.rho > goal**2
+            if not wanted.any():
+                return wanted
+            heights.append(float((at.rho / first).max()))
+            recent, before = heights[-_PATIENCE:], heights[:-_PATIENCE]
+            if not self.precise and min(recent) > 0.5 * min(before, default=9e99):
+                return np.False_
+            reason = self.budget.stop(math.sqrt(heights[-1]), self.steps)
+            if reason is not None:
+                self.status = reason
+                return np.False_
+            return wanted
+
+        def multiply(direction: Array) -> Array:
+            try:
+                V = self.basis.coefficients(direction)
+                sums = self.passes.sums(V, RidgeCurve(), self.precise)
+            except KeyboardInterrupt:
+                self.status = Status.INTERRUPTED
+                return np.zeros_like(direction)  # no curvature: no step
+            self.steps += 1
+            return np.asarray(self.basis.coordinates(sums.products) + self.ridge * direction)
+
+        found = conjugate_gradients(
+            multiply, residual, going=going, precondition=self.precondition, max_iter=sys.maxsize
+        )
+        return found.x
 
 
 def _dots(A: Array, B: Array) -> Array:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite, NumericalOverflow
-from mercer.solvers.cholesky import Cholesky
-from mercer.solvers.evidence import KernelFamily, few_threads
+from mercer.gram.base import GramMatrix
+from mercer.gram.kernel_family import KernelFamily
+from mercer.linalg.cholesky import Cholesky
+from mercer.problems.certificate import Certificate
+from mercer.problems.processes import ModeProblem
+from mercer.solvers.base import Budget
+from mercer.solvers.evidence import few_threads
+from mercer.solvers.evidence_ascent import Optimum, maximise
 
 _GAIN = 1e-10
+"""A Newton step that raises the log posterior by less than this is the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +40,16 @@ class Mode:
 
 
 @dataclass(frozen=True, eq=False)
+class LaplacePosterior:
+    """A process with log parameters θ, and the mode of its posterior; ``coef`` is y − π."""
+
+    theta: Array
+    value: float
+    mode: Mode
+    coef: Array
+
+
+@dataclass(frozen=True, eq=False)
 class LaplaceEvidence:
     """The approximate evidence log q(y | θ) of labels 0 and 1 under the logistic likelihood.
 
@@ -46,10 +64,28 @@ class LaplaceEvidence:
     y: Array
     max_iter: int = 100
 
-    def mode(self, K: Array, start: Array | None = None) -> Mode:
+    name: ClassVar[str] = ModeProblem.name
+
+    def certify(
+        self, value: LaplacePosterior, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge the mode, for θ as it is: the matrix is that of the kernel with θ."""
+        return ModeProblem(self.y).certify(value.coef, gram, product)
+
+    def condition(self, optimum: Optimum) -> tuple[LaplacePosterior, Array]:
+        """Return the process for θ, and K times its coefficients."""
+        K = self.family.matrix(optimum.theta)
+        mode = self.mode(K)
+        coef: Array = self.y - mode.pi
+        return LaplacePosterior(optimum.theta, optimum.value, mode, coef), K @ coef
+
+    def climb(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
+        """Maximise the approximate evidence over θ within bounds."""
+        return maximise(self.value_and_gradient, starts, bounds, budget=budget)
+
+    def mode(self, K: Array) -> Mode:
         """Find the mode by Newton's method, with steps halved where they go too far."""
-        f = np.zeros(len(self.y)) if start is None else start
-        a = np.zeros(len(self.y))
+        f = a = np.zeros(len(self.y))
         best: Mode | None = None
         signs = 2 * self.y - 1
         for _ in range(self.max_iter):
@@ -78,7 +114,7 @@ class LaplaceEvidence:
         """Return the approximate evidence."""
         with few_threads(len(self.y)):
             try:
-                return self.mode(self.family.matrix(self.family.at(theta))).value
+                return self.mode(self.family.matrix(theta)).value
             except (NotPositiveDefinite, NumericalOverflow):
                 return -np.inf
 
@@ -88,9 +124,8 @@ class LaplaceEvidence:
             return self._value_and_gradient(theta)
 
     def _value_and_gradient(self, theta: Array) -> tuple[float, Array]:
-        kernel = self.family.at(theta)
         try:
-            K = self.family.matrix(kernel)
+            K = self.family.matrix(theta)
             mode = self.mode(K)
         except (NotPositiveDefinite, NumericalOverflow):
             return -np.inf, np.zeros(len(theta))
@@ -108,7 +143,7 @@ class LaplaceEvidence:
         M *= -0.5
         M += 0.5 * np.outer(mode.a, mode.a)
         M += 0.5 * (np.outer(u, v) + np.outer(v, u))
-        return mode.value, self.family.contract(kernel, M)
+        return mode.value, self.family.contract(theta, lambda i, j: M[i, j])[0]
 
 
 def logistic_mean(mean: Array, variance: Array) -> Array:
@@ -120,6 +155,6 @@ def logistic_mean(mean: Array, variance: Array) -> Array:
     for start in range(0, len(mean), 4096):
         part = slice(start, start + 4096)
         deviation = np.sqrt(np.maximum(variance[part], 0.0))
-        values: Any = expit(mean[part, None] + deviation[:, None] * z)
+        values: Array = expit(mean[part, None] + deviation[:, None] * z)
         result[part] = values @ weights
     return result

@@ -6,10 +6,9 @@ answers earlier; see ``LassoProblem`` and ``_fast.lasso``.
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,10 @@ from scipy import linalg
 
 from mercer import _fast, _parallel
 from mercer._typing import Array
-from mercer.problems.certificate import Certificate
-from mercer.problems.lasso import Bounds, Evaluation, LassoProblem
-from mercer.solvers.gram_cache import Block, GramCache
+from mercer.gram.base import GramMatrix
+from mercer.problems.elastic_net import Bounds, LassoAnswer, LassoProblem
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solution, Status
+from mercer.solvers.gram_cache import ColumnBlock, GramCache
 
 FIRST_COLUMNS = 200
 """Columns of the first working set."""
@@ -30,7 +30,9 @@ FEW_EPOCHS = 30
 MOST_NEWTON = 2_000
 """Weights up to which Newton steps are cheap."""
 _JITTER = 1e-12
+"""What is added to the diagonal of dependent columns, as a share of its mean."""
 _EXACT = 1e-9
+"""Slopes of used columns, as a share of λ₁, that say that a Newton step has landed."""
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 """Penalties on the way to a small one, as shares of the smallest that gives zeros only."""
 _FEW_WEIGHTS = 500
@@ -39,108 +41,119 @@ _EARLY = 1e-2
 """The relative gap that is good enough on the way."""
 
 
-@dataclass(frozen=True, eq=False)
-class LassoSolution:
-    """Weights, what the data say of them, the proof, and how many it screened.
+@dataclass(frozen=True)
+class WorkingSets(FeatureSolver[LassoProblem, LassoAnswer]):
+    """Grow the set of columns and solve on it, in turn, until the relative gap is at most ``tol``.
 
-    ``screened`` columns were proved to have the weight zero at every optimum.
+    Parameters
+    ----------
+    cache : GramCache, optional
+        The Gram matrix of columns, shared by problems on the same design.
     """
 
-    problem: LassoProblem
-    w: Array
-    evaluation: Evaluation
-    certificate: Certificate
-    screened: int = 0
+    cache: GramCache | None = None
+
+    def run(
+        self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
+    ) -> Outcome[LassoAnswer]:
+        cache = self._columns(problem, gram)
+        at = _first(problem, cache, start)
+        return _solve(problem, cache, budget, at)
+
+    def path(
+        self,
+        problem: LassoProblem,
+        gram: GramMatrix,
+        penalties: list[tuple[float, float]],
+        budget: Budget,
+        start: LassoAnswer | None = None,
+    ) -> Iterator[Solution[LassoAnswer]]:
+        """Solve for each pair (λ₁, λ₂) in turn, each from the answer before."""
+        cache = self._columns(problem, gram)
+        method = WorkingSets(cache)
+        n, p = cache.design.shape
+        at = _first(problem, cache, start)
+        if n >= 2 * p and len(penalties) > 2:
+            cache.add(np.flatnonzero(~cache.inside))
+        before: tuple[float, LassoAnswer] | None = None
+        last = 0.0
+        for l1, l2 in penalties:
+            step = problem.with_penalty(l1, l2)
+            guess = at
+            if before is not None and len(cache) == p and last != before[0]:
+                way = (l1 - last) / (last - before[0])
+                guess = _further(step, cache, before[1], step.again(at), way)
+            before, last = (last, at), l1
+            found = method.solve(step, gram, budget, guess)
+            at = found.value
+            yield found
+
+    def _columns(self, problem: LassoProblem, gram: GramMatrix) -> GramCache:
+        return GramCache(problem.design(gram)) if self.cache is None else self.cache
 
 
-class _Run(NamedTuple):
-    at: Evaluation
-    epochs: int
-    status: str
-    screened: int
-
-
-def solve(
-    problem: LassoProblem,
-    cache: GramCache,
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-) -> LassoSolution:
-    """Solve until the gap is at most ``tol`` of the primal value.
+class ElasticNetDescent(WorkingSets):
+    """Working sets, with larger penalties on the way and a Newton step at the end.
 
     Without a start, or with zeros, the way leads over a few larger penalties: each of these answers
     is a good start for the next one, and the sets of columns stay small.
     """
-    began = time.perf_counter()
-    design, epochs = cache.design, 0
-    at = problem.evaluate(design, np.zeros(design.shape[1]) if start is None else start)
-    cache.Xy = design.correlate(problem.y) if at.w.any() else at.c
-    if not at.w.any() and design.shape[1] > design.shape[0]:
-        largest = float(np.abs(at.c).max(initial=0.0))
-        for share in _SHARES:
-            if share * largest > 1.5 * problem.l1 and not problem.optimal(problem.again(at), tol):
+
+    def run(
+        self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
+    ) -> Outcome[LassoAnswer]:
+        cache = self._columns(problem, gram)
+        design, epochs = cache.design, 0
+        at = _first(problem, cache, start)
+        if not at.w.any() and design.shape[1] > design.shape[0]:
+            largest = float(np.abs(at.c).max(initial=0.0))
+            for share in _SHARES:
+                if share * largest <= 1.5 * problem.l1:
+                    break
+                if problem.optimal(problem.again(at), budget.tol):
+                    break
                 easier = problem.with_penalty(share * largest)
-                run = _solve(easier, cache, _EARLY, max_iter - epochs, easier.again(at))
-                at, epochs = run.at, epochs + run.epochs
-    run = _solve(problem, cache, tol, max_iter - epochs, problem.again(at))
-    run = run._replace(at=_landed(problem, cache, run.at, tol))
-    return _solution(problem, run, epochs + run.epochs, began)
+                early = _solve(easier, cache, budget.but(tol=_EARLY), easier.again(at), epochs)
+                at, epochs = early.value, early.iterations
+        found = _solve(problem, cache, budget, problem.again(at), epochs)
+        return replace(found, value=_landed(problem, cache, found.value, budget.tol))
 
 
-def solve_path(
-    problem: LassoProblem,
-    cache: GramCache,
-    penalties: list[tuple[float, float]],
-    tol: float,
-    max_iter: int,
-    start: Array | None = None,
-) -> Iterator[LassoSolution]:
-    """Solve for each pair (λ₁, λ₂) in turn, each from the answer before."""
-    n, p = cache.design.shape
-    at = problem.evaluate(cache.design, np.zeros(p) if start is None else start)
-    cache.Xy = cache.design.correlate(problem.y) if at.w.any() else at.c
-    if n >= 2 * p and len(penalties) > 2:
-        cache.add(np.flatnonzero(~cache.inside))
-    before: tuple[float, Evaluation] | None = None
-    last = 0.0
-    for l1, l2 in penalties:
-        began = time.perf_counter()
-        step = problem.with_penalty(l1, l2)
-        guess = step.again(at)
-        if before is not None and len(cache) == p and last != before[0]:
-            guess = _further(step, cache, before[1], guess, (l1 - last) / (last - before[0]))
-        before, last = (last, at), l1
-        run = _solve(step, cache, tol, max_iter, guess)
-        at = run.at
-        yield _solution(step, run, run.epochs, began)
-
-
-def _solution(problem: LassoProblem, run: _Run, epochs: int, began: float) -> LassoSolution:
-    cost = {"iterations": epochs, "seconds": time.perf_counter() - began}
-    proof = problem.certify(run.at, status=run.status, **cost)
-    return LassoSolution(problem, run.at.w, run.at, proof, run.screened)
+def _first(problem: LassoProblem, cache: GramCache, start: LassoAnswer | None) -> LassoAnswer:
+    """Return where to start, and note the products of the columns with y."""
+    if start is None:
+        at = problem.evaluate(cache.design, np.zeros(cache.design.shape[1]))
+    else:
+        at = problem.again(start)
+    if cache.y is not problem.y:
+        cache.y, cache.Xy = problem.y, cache.design.correlate(problem.y) if at.w.any() else at.c
+    return at
 
 
 def _solve(
-    problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
-) -> _Run:
-    """Grow the set of columns and solve on it, in turn, without those that are screened."""
+    problem: LassoProblem, cache: GramCache, budget: Budget, at: LassoAnswer, epochs: int = 0
+) -> Outcome[LassoAnswer]:
+    """Grow the set of columns and solve on it, in turn, without those that are screened.
+
+    ``epochs`` were used up before; they count.
+    """
+    tol, most = budget.tol, budget.max_iter if budget.max_iter >= 0 else sys.maxsize
     kept = np.ones(len(at.w), bool)
-    epochs = 0
     if len(cache) == len(at.w) and problem.l1 > 0:
-        at, epochs = _descend_on_all(problem, cache, tol, max_iter, at)
+        at, spent = _descend_on_all(problem, cache, tol, most - epochs, at)
+        epochs += spent
     _screen(problem, cache, at, kept)
     best, tight = np.inf, False
-    status = "optimal"
+    status = Status.OPTIMAL
     while not problem.optimal(at, tol):
         gap = at.bounds.gap
-        if epochs >= max_iter:
-            status = "max_iter"
+        stopped = budget.stop(gap, epochs)
+        if stopped is not None:
+            status = stopped
             break
         added = _grow(cache, problem, at, kept)
         if tight and not added and gap > 0.5 * best:
-            status = "stalled"
+            status = Status.STALLED
             break
         best, tight = min(gap, best), not added
         block = cache.block(kept)
@@ -148,14 +161,15 @@ def _solve(
         goal = max(0.3 * problem.target(at, tol), 0.3 * gap if added else 0.0)
         with _parallel.one_blas_thread():  # the matrices are small
             # While columns are missing no dual point is good.
-            spent, proof = _descend(problem, block, w, goal, max_iter - epochs, not added)
+            spent, proof = _descend(problem, block, w, goal, most - epochs, not added)
         epochs += spent
         at = cache.evaluate(problem, block.columns, w, proof, tol)
         _screen(problem, cache, at, kept)
-    return _Run(at, epochs, status, len(kept) - int(np.count_nonzero(kept)))
+    screened = len(kept) - int(np.count_nonzero(kept))
+    return Outcome(at, status, epochs, details={"screened": screened})
 
 
-def _landed(problem: LassoProblem, cache: GramCache, at: Evaluation, tol: float) -> Evaluation:
+def _landed(problem: LassoProblem, cache: GramCache, at: LassoAnswer, tol: float) -> LassoAnswer:
     """Take one more Newton step from an answer whose slopes show that it did not land.
 
     A dual point that looks ahead proves an answer before it has all the digits that it could have.
@@ -173,7 +187,7 @@ def _landed(problem: LassoProblem, cache: GramCache, at: Evaluation, tol: float)
 
 
 def _screen(
-    problem: LassoProblem, cache: GramCache, at: Evaluation, kept: NDArray[np.bool_]
+    problem: LassoProblem, cache: GramCache, at: LassoAnswer, kept: NDArray[np.bool_]
 ) -> None:
     """Take columns that are proved to have the weight zero out of those that are kept."""
     if cache.norms is not None:
@@ -181,8 +195,8 @@ def _screen(
 
 
 def _descend_on_all(
-    problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: Evaluation
-) -> tuple[Evaluation, int]:
+    problem: LassoProblem, cache: GramCache, tol: float, max_iter: int, at: LassoAnswer
+) -> tuple[LassoAnswer, int]:
     """With the whole Gram matrix at hand, a few rounds over all columns are often enough."""
     columns, m = cache.columns, len(cache)
     w, g = at.w[columns], at.c[columns]
@@ -198,8 +212,8 @@ def _descend_on_all(
 
 
 def _further(
-    problem: LassoProblem, cache: GramCache, a: Evaluation, b: Evaluation, share: float
-) -> Evaluation:
+    problem: LassoProblem, cache: GramCache, a: LassoAnswer, b: LassoAnswer, share: float
+) -> LassoAnswer:
     """Go on as from a to b, by this share of the way: between two kinks the path is straight."""
     w, c = b.w + share * (b.w - a.w), b.c + share * (b.c - a.c)
     crossed = np.flatnonzero((w * b.w <= 0) & (w != 0))
@@ -212,7 +226,7 @@ def _further(
     return guess if guess.bounds.primal < b.bounds.primal else b
 
 
-def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation, kept: NDArray[np.bool_]) -> int:
+def _grow(cache: GramCache, problem: LassoProblem, at: LassoAnswer, kept: NDArray[np.bool_]) -> int:
     """Add the columns that break their optimality condition most; return how many."""
     support = np.flatnonzero((at.w != 0) & kept & ~cache.inside)
     cache.add(support)
@@ -228,7 +242,7 @@ def _grow(cache: GramCache, problem: LassoProblem, at: Evaluation, kept: NDArray
 
 
 def _descend(
-    problem: LassoProblem, block: Block, w: Array, goal: float, most: int, ahead: bool
+    problem: LassoProblem, block: ColumnBlock, w: Array, goal: float, most: int, ahead: bool
 ) -> tuple[int, Array]:
     """Solve on the columns of the block, in place, to a gap of ``goal``.
 

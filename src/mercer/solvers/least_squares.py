@@ -2,93 +2,105 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg, optimize, sparse
 from scipy.sparse import linalg as sparse_linalg
 
-from mercer import _memory
 from mercer._typing import Array
-from mercer.problems.lasso import Design, LassoProblem
-from mercer.solvers.lasso import LassoSolution
+from mercer.gram.base import GramMatrix
+from mercer.problems.elastic_net import Design, LassoAnswer, LassoProblem
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
-LARGEST_FACTOR = 5_000
-"""Sparse data with no more rows or columns are solved by a dense factor."""
 _REFINEMENTS = 20
+"""A limit: each step of refinement has to halve the correction, and few do so ten times."""
+_SHARPEST = 1e-15
+"""The tolerance of LSQR below which float64 has no digits left."""
 _TINY = 1e-9
 """Penalties below this share of the mean eigenvalue need a singular value decomposition."""
 
 
-def plain(problem: LassoProblem, design: Design) -> LassoSolution:
-    """Solve without penalties: the shortest of all best w, or one with w ≥ 0."""
-    began = time.perf_counter()
-    X = _dense(design)
-    if problem.positive:
-        w, _ = optimize.nnls(X, problem.y)
-    else:
-        w = linalg.lstsq(X, problem.y)[0]
-    return _judge(problem, design, w, 0, began)
+class PlainLeastSquares(FeatureSolver[LassoProblem, LassoAnswer]):
+    """Without penalties: the shortest of all best w, or one with w ≥ 0."""
+
+    def run(
+        self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
+    ) -> Outcome[LassoAnswer]:
+        design = problem.design(gram)
+        X = design.dense()
+        w = optimize.nnls(X, problem.y)[0] if problem.positive else linalg.lstsq(X, problem.y)[0]
+        return Outcome(problem.evaluate(design, w), Status.OPTIMAL)
 
 
-def ridge(
-    problems: Sequence[LassoProblem], design: Design, tol: float, max_iter: int
-) -> list[LassoSolution]:
-    """Solve min ½‖y − Xw‖² + ½λ₂‖w‖² for several y and λ₂ on the same X."""
-    began = time.perf_counter()
-    n, p = design.shape
-    if sparse.issparse(design.X) and min(n, p) > LARGEST_FACTOR:
-        return [_conjugate_gradients(problem, design, tol, max_iter) for problem in problems]
-    wide = p > n
-    X = _dense(design) if wide or not sparse.issparse(design.X) else None
-    everyone = np.arange(p)
-    G = X @ X.T if wide and X is not None else design.gram(everyone, everyone)
-    mean = float(np.trace(G)) / max(len(G), 1)
-    factors: dict[float, Array] = {}
-    weights = []
-    decomposition = None
-    for problem in problems:
-        alpha = problem.l2
-        factor = None if alpha <= _TINY * mean else factors.get(alpha)
-        if factor is None and alpha > _TINY * mean:
-            shifted = G + alpha * np.eye(len(G))
-            factors[alpha] = factor = linalg.cholesky(shifted, lower=True, check_finite=False)
+class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
+    """min ½‖y − Xw‖² + ½λ₂‖w‖² by factors that serve all y and λ₂ on the same design.
+
+    Sparse data with no more than ``largest_factor`` rows or columns are solved by a dense factor.
+    """
+
+    def __init__(self, design: Design, largest_factor: int = 5_000) -> None:
+        self.design, self.largest_factor = design, largest_factor
+        self._factors: dict[float, Array] = {}
+
+    def run(
+        self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
+    ) -> Outcome[LassoAnswer]:
+        n, p = self.design.shape
+        if sparse.issparse(self.design.X) and min(n, p) > self.largest_factor:
+            return _by_lsqr(problem, self.design, budget)
+        w = self._weights(problem.y, problem.l2)
+        return Outcome(problem.evaluate(self.design, w), Status.OPTIMAL)
+
+    def _weights(self, y: Array, alpha: float) -> Array:
+        if alpha <= _TINY * float(np.trace(self._squares)) / max(len(self._squares), 1):
+            return self._by_svd(y, alpha)
+        factor = self._factors.get(alpha)
         if factor is None:
-            if decomposition is None:
-                decomposition = linalg.svd(_dense(design), full_matrices=False)
-            U, s, Vt = decomposition
-            weights.append(_by_svd(U, s, Vt, problem.y, alpha))
-        elif wide and X is not None:
-            weights.append(X.T @ linalg.cho_solve((factor, True), problem.y))
-        else:
-            q = design.correlate(problem.y)
-            w = linalg.cho_solve((factor, True), q)
-            # One step of refinement with the residual of the data, not of G.
-            slopes = design.correlate(problem.y - design.dot(w)) - alpha * w
-            weights.append(w + linalg.cho_solve((factor, True), slopes))
-    return [
-        _judge(problem, design, w, 0, began) for problem, w in zip(problems, weights, strict=True)
-    ]
+            shifted = self._squares + alpha * np.eye(len(self._squares))
+            factor = linalg.cholesky(shifted, lower=True, check_finite=False)
+            self._factors[alpha] = factor
+        if self._wide:
+            return np.asarray(self._dense.T @ linalg.cho_solve((factor, True), y))
+        w = linalg.cho_solve((factor, True), self.design.correlate(y))
+        # One step of refinement with the residual of the data, not of XᵀX.
+        slopes = self.design.correlate(y - self.design.dot(w)) - alpha * w
+        return np.asarray(w + linalg.cho_solve((factor, True), slopes))
+
+    @property
+    def _wide(self) -> bool:
+        return self.design.shape[1] > self.design.shape[0]
+
+    @cached_property
+    def _dense(self) -> Array:
+        return self.design.dense()
+
+    @cached_property
+    def _squares(self) -> Array:
+        """The smaller of XᵀX and XXᵀ."""
+        everyone = np.arange(self.design.shape[1])
+        return self._dense @ self._dense.T if self._wide else self.design.gram(everyone, everyone)
+
+    @cached_property
+    def _svd(self) -> tuple[Array, Array, Array]:
+        parts: tuple[Array, Array, Array] = linalg.svd(self._dense, full_matrices=False)
+        return parts
+
+    def _by_svd(self, y: Array, alpha: float) -> Array:
+        U, s, Vt = self._svd
+        kept = s > max(U.shape[0], Vt.shape[1]) * np.finfo(float).eps * s.max(initial=0.0)
+        scales = np.divide(s, s * s + alpha, out=np.zeros_like(s), where=kept)
+        w: Array = Vt.T @ (scales * (U.T @ y))
+        return w
 
 
-def _by_svd(U: Array, s: Array, Vt: Array, y: Array, alpha: float) -> Array:
-    kept = s > max(U.shape[0], Vt.shape[1]) * np.finfo(float).eps * s.max(initial=0.0)
-    scales = np.divide(s, s * s + alpha, out=np.zeros_like(s), where=kept)
-    w: Array = Vt.T @ (scales * (U.T @ y))
-    return w
-
-
-def _conjugate_gradients(
-    problem: LassoProblem, design: Design, tol: float, max_iter: int
-) -> LassoSolution:
+def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:
     """LSQR on the centred operator, until the relative gap is below ``tol``."""
-    began = time.perf_counter()
     operator = sparse_linalg.LinearOperator(
         design.shape, matvec=design.dot, rmatvec=design.correlate, dtype=np.float64
     )
-    rounds, sharp = 0, tol
+    rounds, sharp = 0, budget.tol
     while True:
         w, _, spent = sparse_linalg.lsqr(
             operator,
@@ -96,33 +108,17 @@ def _conjugate_gradients(
             damp=np.sqrt(problem.l2),
             atol=sharp,
             btol=sharp,
-            iter_lim=max_iter,
+            iter_lim=budget.max_iter if budget.max_iter >= 0 else None,
         )[:3]
         rounds += spent
-        solution = _judge(problem, design, w, rounds, began)
-        if problem.optimal(solution.evaluation, tol) or rounds >= max_iter or sharp < 1e-15:
-            return solution
+        answer = problem.evaluate(design, w)
+        # What rounding leaves is no failure: the certificate says how far it is.
+        if problem.optimal(answer, budget.tol) or sharp < _SHARPEST:
+            return Outcome(answer, Status.OPTIMAL, rounds)
+        stopped = budget.stop(answer.bounds.gap, rounds)
+        if stopped is not None:
+            return Outcome(answer, stopped, rounds)
         sharp /= 100
-
-
-def _judge(
-    problem: LassoProblem, design: Design, w: Array, rounds: int, began: float
-) -> LassoSolution:
-    at = problem.evaluate(design, w)
-    seconds = time.perf_counter() - began
-    return LassoSolution(problem, w, at, problem.certify(at, iterations=rounds, seconds=seconds))
-
-
-def _dense(design: Design) -> Array:
-    """Return the columns as they count: dense, centred, weighted."""
-    n, p = design.shape
-    _memory.require(
-        8 * n * p, f"A dense copy of the {n:,} × {p:,} data", "Use fewer rows or columns."
-    )
-    X: Array = design.X.toarray() if sparse.issparse(design.X) else design.X
-    if design.means is not None:
-        X = X - design.means
-    return X if design.roots is None else X * design.roots[:, None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize
 
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.problems.functions import Function, as_function, as_point
+from mercer.problems.functions import (
+    Function,
+    GivenDerivative,
+    GivenFunction,
+    as_function,
+    as_point,
+)
 
 _SMALLEST = 1e-14
+"""Steps below this share of the first one move nothing but the last digits of float64."""
 _FARTHEST = 1e20
+"""Steps that many times the first one, with a slope that still falls, show that f has no end."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +53,24 @@ def backtrack(
     shrink: float = 0.5,
     first: float = 1.0,
     slope_along: Callable[[float], float] | None = None,
+    hidden: float = 0.0,
+    smallest: float = _SMALLEST,
 ) -> Step:
     """Return the first of the steps t = first, first·shrink, … with a fall of −share·t·slope.
 
     ``along`` gives the value for a step, ``value`` and ``slope`` < 0 are those at 0. Where values
-    differ by no more than rounding, ``slope_along`` is asked whether the step goes too far.
+    differ by no more than rounding, ``slope_along`` is asked whether the step goes too far; without
+    it, rises below ``hidden`` times the value are forgiven, which rounding may have made. Steps
+    end at ``smallest`` times the first one.
     """
     size, count = first, 0
     rounding = 2 * np.finfo(float).eps * abs(value)
-    while size >= _SMALLEST * first:
+    while size >= smallest * first:
         reached, count = along(size), count + 1
         if slope_along is not None and abs(reached - value) <= rounding:
             enough = slope_along(size) <= -slope / 2
         else:
-            enough = reached <= value + share * size * slope
+            enough = reached <= value + share * size * slope + hidden * abs(value)
         if enough:
             return Step(size, reached, count)
         size *= shrink
@@ -99,10 +111,10 @@ def exact(
 
 
 def line_search(
-    f: Any,
-    x: Any,
-    direction: Any,
-    gradient: Any = None,
+    f: Function | GivenFunction,
+    x: ArrayLike,
+    direction: ArrayLike,
+    gradient: GivenDerivative = None,
     *,
     method: str = "backtracking",
     share: float = 1e-4,

@@ -15,6 +15,7 @@ SIAM Journal on Optimization 28 (2018).
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
-from mercer.problems.linear import FeatureRows, LinearProblem
+from mercer.gram.base import GramMatrix
+from mercer.linalg.pcg import conjugate_gradients, residual_above
+from mercer.problems.linear import DesignRows, LinearAnswer, LinearProblem
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -40,82 +44,119 @@ MOST_STAGES, PATIENCE = 40, 3
 MOST_ROUNDS, MOST_WAITED, POLISHING_STEPS, ROUNDING = 12, 30, 50, 1e-13
 """Limits of a stage: looks at all rows, steps without progress, steps of the last one, rounding."""
 
-SAMPLE_SHARE, LEAST_SAMPLE, SAMPLE_TOLERANCE = 16, 4_000, 0.02
+SAMPLE_SHARE, SAMPLE_TOLERANCE = 16, 0.02
 """The start comes from every 16th row, if those are many, solved roughly."""
 
-LARGEST_SYSTEM, CONJUGATE_STEPS = 2_000, 200
-"""Larger systems are solved by so many steps of conjugate gradients."""
+CONJUGATE_STEPS = 200
+"""Most steps of conjugate gradients on a system that is too large to be factored."""
+
+_ROUGH_SYSTEM = 1e-2
+"""How far down conjugate gradients bring the residual: Newton's line search forgives the rest."""
 
 _BLOCK_BYTES = 1 << 20
+"""Rows that are multiplied at a time: about the size of an L2 cache."""
 
 
 @dataclass
-class Iterate:
+class LinearIterate:
     """Where a solver stands: weights, multipliers, steps so far and how it ended."""
 
     w: Array
     beta: Array
     iterations: int = 0
-    status: str = "max_iter"
+    status: Status = Status.MAX_ITER
+
+    @property
+    def outcome(self) -> Outcome[LinearAnswer]:
+        """What the base of the solvers takes."""
+        return Outcome(LinearAnswer(self.w, self.beta), self.status, self.iterations)
 
 
-def solve(
-    rows: FeatureRows,
-    problem: LinearProblem,
-    tol: float,
-    max_iter: int,
-    random: np.random.RandomState,
-    polish: bool = True,
-) -> Iterate:
+@dataclass(frozen=True)
+class LinearNewton(FeatureSolver[LinearProblem, LinearAnswer]):
     """Bring the violation of the optimality conditions and the relative gap below ``tol``.
 
-    If ``polish``, one stage is added at the end that gains digits at little cost.
+    Parameters
+    ----------
+    random : RandomState
+        Draws the rows of a first sample.
+    least_sample : int
+        The fewest rows of a sample that are worth it.
+    largest_system : int
+        Rows or columns of the largest system that is factored.
     """
-    start = _from_sample(rows, problem, max_iter, random)
-    return _Run(rows, problem, tol, max_iter, start, polish).solve()
+
+    random: np.random.RandomState
+    least_sample: int = 4_000
+    largest_system: int = 2_000
+
+    def run(
+        self, problem: LinearProblem, gram: GramMatrix, budget: Budget, start: LinearAnswer | None
+    ) -> Outcome[LinearAnswer]:
+        rows = problem.rows(gram)
+        if start is None:
+            first = self._from_sample(rows, problem, budget)
+        else:
+            first = LinearIterate(start.w, start.multipliers)
+        # The last stage gains digits at little cost.
+        return self._stages(rows, problem, budget, first, polish=True).outcome
+
+    def _stages(
+        self,
+        rows: DesignRows,
+        problem: LinearProblem,
+        budget: Budget,
+        start: LinearIterate,
+        polish: bool,
+    ) -> LinearIterate:
+        stages = _WindowStages(rows, problem, budget, start, polish, self.largest_system)
+        return stages.solve()
+
+    def _from_sample(
+        self, rows: DesignRows, problem: LinearProblem, budget: Budget
+    ) -> LinearIterate:
+        """Start from the answer on a sample of rows, whose losses weigh more to make up for it."""
+        n = len(rows)
+        m = n // SAMPLE_SHARE
+        if m < max(self.least_sample, 10 * rows.columns):
+            return LinearIterate(np.zeros(rows.columns), np.zeros(n))
+        some = np.sort(self.random.permutation(n)[:m])
+        share = n / m
+        sample = LinearProblem(
+            problem.name,
+            problem.p[some],
+            problem.lo[some] * share,
+            problem.hi[some] * share,
+            problem.D[some] / share,
+            problem.epsilon,
+            constant=problem.constant,
+        )
+        part = rows.take(some)
+        rough = budget.but(tol=SAMPLE_TOLERANCE * float(np.abs(sample.p).mean()))
+        first = self._from_sample(part, sample, rough)
+        found = self._stages(part, sample, rough, first, polish=False)
+        return LinearIterate(found.w, np.zeros(n), found.iterations)
 
 
-def _from_sample(
-    rows: FeatureRows, problem: LinearProblem, max_iter: int, random: np.random.RandomState
-) -> Iterate:
-    """Start from the answer on a sample of the rows, whose losses weigh more to make up for it."""
-    n = len(rows)
-    m = n // SAMPLE_SHARE
-    if m < max(LEAST_SAMPLE, 10 * rows.columns):
-        return Iterate(np.zeros(rows.columns), np.zeros(n))
-    some = np.sort(random.permutation(n)[:m])
-    share = n / m
-    sample = LinearProblem(
-        problem.name,
-        problem.p[some],
-        problem.lo[some] * share,
-        problem.hi[some] * share,
-        problem.D[some] / share,
-        problem.epsilon,
-    )
-    tol = SAMPLE_TOLERANCE * float(np.abs(sample.p).mean())
-    found = solve(rows.take(some), sample, tol, max_iter, random, polish=False)
-    return Iterate(found.w, np.zeros(n), found.iterations)
-
-
-class _Run:
+class _WindowStages:
     """One solve: stages of falling windows, each brought to its optimum."""
 
     def __init__(
         self,
-        rows: FeatureRows,
+        rows: DesignRows,
         problem: LinearProblem,
-        tol: float,
-        max_iter: int,
-        start: Iterate,
+        budget: Budget,
+        start: LinearIterate,
         polish: bool,
+        largest_system: int,
     ) -> None:
-        self.rows, self.problem, self.tol, self.max_iter = rows, problem, tol, max_iter
+        self.rows, self.problem, self.budget, self.tol = rows, problem, budget, budget.tol
+        self.max_iter = budget.max_iter if budget.max_iter >= 0 else sys.maxsize
         self.w, self.centre, self.steps = start.w, start.beta, start.iterations
         norms = rows.squared_norms()
         self.longest = float(np.sqrt(norms.max())) or 1.0
         self.total_norm = float(norms.sum())
-        self.polish = polish
+        self.polish, self.largest_system = polish, largest_system
         finite = np.isfinite(problem.hi - problem.lo)
         self.width = np.where(finite, problem.hi, 1.0) - np.where(finite, problem.lo, 0.0)
         self.beta = np.empty(len(rows))
@@ -125,8 +166,9 @@ class _Run:
         # How far residuals may still move; unknown before the first answer.
         self.reach = 2 * FIRST_WINDOW * self.scale if start.iterations else np.inf
 
-    def solve(self) -> Iterate:
-        best, least, waited = Iterate(self.w, self.centre), np.inf, 0
+    def solve(self) -> LinearIterate:
+        best, least, waited = LinearIterate(self.w, self.centre), np.inf, 0
+        best.status = Status.STALLED
         for _ in range(MOST_STAGES):
             self._stage()
             violation = self.problem.violation(self.residual, self.beta)
@@ -135,12 +177,16 @@ class _Run:
                 return self._polished(violation, share)
             waited += 1
             if violation + share < least:
-                best, least, waited = Iterate(self.w, self.beta.copy()), violation + share, 0
-            if self.steps >= self.max_iter or (waited >= PATIENCE and self._settled()):
+                least, waited = violation + share, 0
+                best = LinearIterate(self.w, self.beta.copy(), 0, Status.STALLED)
+            stopped = self.budget.stop(violation, self.steps)
+            if stopped is not None:
+                best.status = stopped
+                break
+            if waited >= PATIENCE and self._settled():
                 break
             self._narrow(violation)
         best.iterations = self.steps
-        best.status = "max_iter" if self.steps >= self.max_iter else "stalled"
         return best
 
     def _narrow(self, violation: float) -> None:
@@ -149,9 +195,9 @@ class _Run:
         self.reach = 2 * violation
         self.narrowed += 1
 
-    def _polished(self, violation: float, share: float) -> Iterate:
+    def _polished(self, violation: float, share: float) -> LinearIterate:
         """Add one stage, which costs little once the free rows are known and gains many digits."""
-        found = Iterate(self.w, self.beta.copy(), self.steps, "optimal")
+        found = LinearIterate(self.w, self.beta.copy(), self.steps, Status.OPTIMAL)
         if violation > 0 and self.polish and self.problem.D.max() == 0:
             self.max_iter = self.steps + POLISHING_STEPS
             self._narrow(violation)
@@ -160,7 +206,7 @@ class _Run:
                 self.problem.violation(self.residual, self.beta) < violation
                 and self._gap() <= share
             ):
-                return Iterate(self.w, self.beta, found.iterations, "optimal")
+                return LinearIterate(self.w, self.beta, found.iterations, Status.OPTIMAL)
         return found
 
     def _smoothing(self) -> tuple[float, float]:
@@ -228,7 +274,7 @@ class _Run:
             reached = float(np.linalg.norm(gradient)) <= accuracy
             if reached:
                 break
-            s = -newton_step(rows, active, gain[active], gradient)
+            s = -_newton_step(rows, active, gain[active], gradient, self.largest_system)
             u = rows.dot(s)
             linear, quadratic = float((w - fixed) @ s), float(s @ s)
             t = _fast.piecewise.line_search(x, u, gain, lo, hi, epsilon, linear, quadratic)
@@ -263,24 +309,29 @@ def _changeable(x: Array, gain: Array, lo: Array, hi: Array, epsilon: float, rea
     return near
 
 
-def newton_step(rows: FeatureRows, active: IntArray, gain: Array, gradient: Array) -> Array:
+def _newton_step(
+    rows: DesignRows, active: IntArray, gain: Array, gradient: Array, largest: int
+) -> Array:
     """Solve (I + BᵀB) s = g, where B holds the active rows times the roots of their gains."""
     m, d = len(active), rows.columns
     if m == 0:
         return gradient
-    if d <= min(m, LARGEST_SYSTEM):
+    if d <= min(m, largest):
         factor = _factor(_weighted_gram(rows, active, gain))
         return np.asarray(cho_solve(factor, gradient, check_finite=False))
     part, root = rows.take(active), np.sqrt(gain)
-    if m > LARGEST_SYSTEM:
-        return _conjugate_gradients(part, gain, gradient)
-    scaled = (
-        part.X * root[:, None]
-        if isinstance(part.X, np.ndarray)
-        else part.X.multiply(root[:, None]).tocsr()
-    )
+    if m > largest:
+        # B is too large to be factored: a direction good to a hundredth will do.
+        return conjugate_gradients(
+            lambda p: p + part.combine(gain * part.dot(p)),
+            gradient,
+            going=residual_above(_ROUGH_SYSTEM, gradient),
+            max_iter=CONJUGATE_STEPS,
+        ).x
+    thin = sparse.issparse(part.X)
+    scaled = part.X.multiply(root[:, None]).tocsr() if thin else part.X * root[:, None]
     outer = scaled @ scaled.T
-    K = outer.toarray() if sparse.issparse(outer) else outer
+    K = outer.toarray() if thin else outer
     K += part.constant**2 * np.outer(root, root)
     factor = _factor(K)
 
@@ -292,7 +343,7 @@ def newton_step(rows: FeatureRows, active: IntArray, gain: Array, gradient: Arra
     return s + inverse(gradient - s - part.combine(gain * part.dot(s)))
 
 
-def _weighted_gram(rows: FeatureRows, active: IntArray, gain: Array) -> Array:
+def _weighted_gram(rows: DesignRows, active: IntArray, gain: Array) -> Array:
     """Return Σ gainᵢ x̃ᵢx̃ᵢᵀ over the active rows, a cache-sized block at a time."""
     X, d = rows.X, rows.X.shape[1]
     H = np.zeros((rows.columns, rows.columns))
@@ -315,7 +366,7 @@ def _weighted_gram(rows: FeatureRows, active: IntArray, gain: Array) -> Array:
     return H
 
 
-def _factor(H: Array) -> Any:
+def _factor(H: Array) -> tuple[Array, bool]:
     """Factor I + H, adding as little to the diagonal as rounding needs."""
     more = 0.0
     places = np.diag_indices(len(H))
@@ -323,23 +374,9 @@ def _factor(H: Array) -> Any:
         M = H.copy()
         M[places] += 1 + more * M[places]
         try:
-            return cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+            factor: tuple[Array, bool] = cho_factor(
+                M, lower=True, overwrite_a=True, check_finite=False
+            )
+            return factor
         except LinAlgError:
             more = max(10 * more, 1e-15)
-
-
-def _conjugate_gradients(part: FeatureRows, gain: Array, g: Array) -> Array:
-    """Solve (I + BᵀB) s = g to a tenth, where B is too large to be factored."""
-    s, residual = np.zeros_like(g), g.copy()
-    direction, size = residual.copy(), float(g @ g)
-    enough = 1e-4 * size
-    for _ in range(CONJUGATE_STEPS):
-        image = direction + part.combine(gain * part.dot(direction))
-        step = size / float(direction @ image)
-        s += step * direction
-        residual -= step * image
-        previous, size = size, float(residual @ residual)
-        if size <= enough:
-            break
-        direction = residual + (size / previous) * direction
-    return s

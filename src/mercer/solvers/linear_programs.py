@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from scipy import linalg, optimize
 
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
-from mercer.problems.certificate import Certificate
-from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
+from mercer.gram.base import GramMatrix
+from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem, VertexAnswer
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
 _REWEIGHTINGS = 12
+"""Reweighted least squares before the vertices; more of them bring the start no nearer."""
 _ROUNDING = 1e-9
+"""By how much a multiplier may leave its box, whose width is 2: what float64 leaves of it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Vertex:
-    """An optimal vertex: weights, dual point, the rows it interpolates, and the proof."""
-
-    x: Array
-    nu: Array
-    rows: IntArray
-    certificate: Certificate
-
-
-def solve_tilted(problem: TiltedProblem, max_iter: int = 100_000) -> Vertex:
-    """Solve L1 or quantile regression: near by reweighted squares, then exactly by vertices.
+class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
+    """L1 or quantile regression: near by reweighted squares, then exactly by vertices.
 
     A vertex interpolates as many rows as A has independent columns. From each, the residual of one
     row is let go and an exact line search along that edge finds the next vertex, until the dual
@@ -37,49 +29,53 @@ def solve_tilted(problem: TiltedProblem, max_iter: int = 100_000) -> Vertex:
     I. Barrodale and F. Roberts, An improved algorithm for discrete ℓ₁ linear approximation, SIAM
     Journal on Numerical Analysis 10 (1973).
     """
-    began = time.perf_counter()
-    A, b = problem.A, problem.b
-    columns = _independent_columns(A)
-    Q = linalg.qr(A[:, columns], mode="economic")[0]
-    # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
-    # does not depend on it.
-    noise = np.random.default_rng(0).uniform(-1, 1, len(b))
-    shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
-    r = shifted - Q @ _near(problem, Q, shifted)
-    rows = _basis(Q, np.abs(r))
-    status, steps = "max_iter", 0
-    B = linalg.inv(Q[rows])
-    for steps in range(max_iter):
-        if steps % 100 == 99:  # rounding grows with each exchange
-            B = linalg.inv(Q[rows])
-        r = shifted - Q @ (B @ shifted[rows])
-        r[rows] = 0.0
-        slopes = problem.slopes(r)
-        slopes[rows] = 0.0
-        nu = -(B.T @ (Q.T @ slopes))
-        over = np.maximum(nu - problem.high, problem.low - nu)
-        leaving = int(np.argmax(over))
-        if over[leaving] <= _ROUNDING:
-            status = "optimal"
-            break
-        # The residual of the leaving row takes the sign that its multiplier asks for.
-        sign = 1.0 if nu[leaving] > problem.high else -1.0
-        change = -sign * (Q @ B[:, leaving])  # of Qx; the residual moves by its negative
-        entering = _line_search(problem, r, change, rows, over[leaving])
-        B = _exchange(B, Q[entering] @ B, leaving)
-        rows[leaving] = entering
-    nu_all = slopes
-    nu_all[rows] = np.clip(nu, problem.low, problem.high)
-    x = np.zeros(A.shape[1])
-    x[columns] = linalg.solve(A[np.ix_(rows, columns)], b[rows])
-    # Aᵀν = 0 to the last digit: the multipliers of the interpolated rows follow from the others.
-    others = nu_all.copy()
-    others[rows] = 0.0
-    exact = -linalg.solve(A[np.ix_(rows, columns)].T, A[:, columns].T @ others)
-    nu_all[rows] = np.clip(exact, problem.low, problem.high)
-    seconds = time.perf_counter() - began
-    proof = problem.certify(x, nu_all, iterations=steps, seconds=seconds, status=status)
-    return Vertex(x, nu_all, np.sort(rows), proof)
+
+    def run(
+        self, problem: TiltedProblem, gram: GramMatrix, budget: Budget, start: VertexAnswer | None
+    ) -> Outcome[VertexAnswer]:
+        A, b = gram.features(), problem.b
+        columns = _independent_columns(A)
+        Q = linalg.qr(A[:, columns], mode="economic")[0]
+        # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
+        # does not depend on it.
+        noise = np.random.default_rng(0).uniform(-1, 1, len(b))
+        shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
+        r = shifted - Q @ _near(problem, Q, shifted)
+        rows = _basis(Q, np.abs(r))
+        B = linalg.inv(Q[rows])
+        for steps in count():
+            if steps % 100 == 99:  # rounding grows with each exchange
+                B = linalg.inv(Q[rows])
+            r = shifted - Q @ (B @ shifted[rows])
+            r[rows] = 0.0
+            slopes = problem.slopes(r)
+            slopes[rows] = 0.0
+            nu = -(B.T @ (Q.T @ slopes))
+            over = np.maximum(nu - problem.high, problem.low - nu)
+            leaving = int(np.argmax(over))
+            if over[leaving] <= _ROUNDING:
+                status = Status.OPTIMAL
+                break
+            stopped = budget.stop(float(over[leaving]), steps + 1)
+            if stopped is not None:
+                status = stopped
+                break
+            # The residual of the leaving row takes the sign that its multiplier asks for.
+            sign = 1.0 if nu[leaving] > problem.high else -1.0
+            change = -sign * (Q @ B[:, leaving])  # of Qx; the residual moves by its negative
+            entering = _entering_row(problem, r, change, rows, over[leaving])
+            B = _exchange(B, Q[entering] @ B, leaving)
+            rows[leaving] = entering
+        nu_all = slopes
+        nu_all[rows] = np.clip(nu, problem.low, problem.high)
+        x = np.zeros(A.shape[1])
+        x[columns] = linalg.solve(A[np.ix_(rows, columns)], b[rows])
+        # Aᵀν = 0 to the last digit: the multipliers of interpolated rows follow from the others.
+        others = nu_all.copy()
+        others[rows] = 0.0
+        exact = -linalg.solve(A[np.ix_(rows, columns)].T, A[:, columns].T @ others)
+        nu_all[rows] = np.clip(exact, problem.low, problem.high)
+        return Outcome(VertexAnswer(x, nu_all, np.sort(rows)), status, steps)
 
 
 def _near(problem: TiltedProblem, Q: Array, b: Array) -> Array:
@@ -117,7 +113,7 @@ def _basis(Q: Array, size: Array) -> IntArray:
     return np.array(candidates[pivots[:d]], np.intp)
 
 
-def _line_search(
+def _entering_row(
     problem: TiltedProblem, r: Array, change: Array, rows: IntArray, slope: float
 ) -> int:
     """Return the row at which the objective stops falling along r − t·change, t > 0."""
@@ -143,36 +139,41 @@ def _exchange(B: Array, row: Array, leaving: int) -> Array:
     return updated
 
 
-def solve_chebyshev(problem: ChebyshevProblem) -> Vertex:
-    """Solve L∞ regression by HiGHS, then exactly on the rows with the largest residual."""
-    began = time.perf_counter()
-    A, b = problem.A, problem.b
-    columns = _independent_columns(A)
-    C = A[:, columns]
-    n, d = C.shape
-    ones = np.ones((n, 1))
-    found = optimize.linprog(
-        np.r_[np.zeros(d), 1.0],
-        A_ub=np.block([[C, -ones], [-C, -ones]]),
-        b_ub=np.r_[b, -b],
-        bounds=[(None, None)] * d + [(0, None)],
-        method="highs-ds",
-    )
-    if found.x is None:
-        raise InvalidInput(f"HiGHS found no answer ({found.message}); scale the columns of X.")
-    x, nu = found.x[:d], found.ineqlin.marginals[n:] * -1 + found.ineqlin.marginals[:n]
-    rows = np.flatnonzero(nu)
-    if len(rows) == d + 1:
-        signs = np.sign(nu[rows])
-        system = np.column_stack([C[rows], signs])
-        x = linalg.solve(system, b[rows])[:d]
-        nu = np.zeros(n)
-        nu[rows] = linalg.solve(np.vstack([C[rows].T, signs]), np.r_[np.zeros(d), 1.0])
-    whole = np.zeros(A.shape[1])
-    whole[columns] = x
-    seconds = time.perf_counter() - began
-    proof = problem.certify(whole, nu, iterations=int(found.nit), seconds=seconds)
-    return Vertex(whole, nu, rows, proof)
+class ChebyshevProgram(FeatureSolver[ChebyshevProblem, VertexAnswer]):
+    """L∞ regression by HiGHS, then exactly on the rows with the largest residual."""
+
+    def run(
+        self,
+        problem: ChebyshevProblem,
+        gram: GramMatrix,
+        budget: Budget,
+        start: VertexAnswer | None,
+    ) -> Outcome[VertexAnswer]:
+        A, b = gram.features(), problem.b
+        columns = _independent_columns(A)
+        C = A[:, columns]
+        n, d = C.shape
+        ones = np.ones((n, 1))
+        found = optimize.linprog(
+            np.r_[np.zeros(d), 1.0],
+            A_ub=np.block([[C, -ones], [-C, -ones]]),
+            b_ub=np.r_[b, -b],
+            bounds=[(None, None)] * d + [(0, None)],
+            method="highs-ds",
+        )
+        if found.x is None:
+            raise InvalidInput(f"HiGHS found no answer ({found.message}); scale the columns of X.")
+        x, nu = found.x[:d], found.ineqlin.marginals[n:] * -1 + found.ineqlin.marginals[:n]
+        rows = np.flatnonzero(nu)
+        if len(rows) == d + 1:
+            signs = np.sign(nu[rows])
+            system = np.column_stack([C[rows], signs])
+            x = linalg.solve(system, b[rows])[:d]
+            nu = np.zeros(n)
+            nu[rows] = linalg.solve(np.vstack([C[rows].T, signs]), np.r_[np.zeros(d), 1.0])
+        whole = np.zeros(A.shape[1])
+        whole[columns] = x
+        return Outcome(VertexAnswer(whole, nu, rows), Status.OPTIMAL, int(found.nit))
 
 
 def _independent_columns(A: Array) -> IntArray:

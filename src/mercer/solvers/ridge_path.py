@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._files.fields import Numbers, State
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 
 
-class Spectrum:
+class MatrixSpectrum:
     """K = QΣQᵀ, from which every λ costs a few products.
 
     Parameters
@@ -69,7 +71,7 @@ class Spectrum:
 
 
 class FeatureSpectrum:
-    """ZZᵀ for Z with few columns, in the place of :class:`Spectrum`.
+    """ZZᵀ for Z with few columns, in the place of :class:`MatrixSpectrum`.
 
     ZᵀZ = QΣQᵀ and T = ZQ give (ZZᵀ + λI)⁻¹ = (I − T(Σ + λI)⁻¹Tᵀ)/λ: time like n·r² once, and like
     n·r for every λ > 0.
@@ -138,6 +140,15 @@ class RidgePath:
     freedoms: Array
     intercepts: Array
 
+    STATE: ClassVar[State] = {
+        "alphas": Numbers("grid"),
+        **dict.fromkeys(
+            ("coefficients", "residuals"), Numbers("grid", "n", "targets", any_order=True)
+        ),
+        **dict.fromkeys(("errors", "intercepts"), Numbers("grid", "targets", any_order=True)),
+        "freedoms": Numbers("grid"),
+    }
+
     def of_one(self) -> RidgePath:
         """Return the path without the axis of targets, of which there is one."""
         drop = {name: getattr(self, name)[..., 0] for name in ("coefficients", "residuals")}
@@ -146,7 +157,7 @@ class RidgePath:
 
 
 def ridge_path(
-    spectrum: Spectrum | FeatureSpectrum,
+    spectrum: MatrixSpectrum | FeatureSpectrum,
     Y: Array,
     alphas: Array,
     weights: Array,
@@ -174,7 +185,7 @@ def ridge_path(
     return RidgePath(alphas, scale * inner, residuals, errors, freedoms, intercepts)
 
 
-def usual_alphas(spectrum: Spectrum | FeatureSpectrum, count: int = 57) -> Array:
+def usual_alphas(spectrum: MatrixSpectrum | FeatureSpectrum, count: int = 57) -> Array:
     """Return a logarithmic grid of λ, from where rounding ends to where nothing is learnt."""
     top = max(float(spectrum.values[-1]), 1e-300)
     return np.geomspace(max(top * 1e-12, 10 * spectrum.rounding), top * 1e2, count)

@@ -9,54 +9,61 @@ anew in float64, and goes on from there if that disagrees.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
+from mercer.gram.base import GramMatrix
+from mercer.gram.cached import RowProducts, row_products
 from mercer.problems.qp import BoxQP
-from mercer.solvers.rows import Products, Rows
-from mercer.solvers.solution import Solution
+from mercer.solvers.base import Budget, Outcome, Solver, Status
 
 WORKING_SET = 1024
+"""Variables in a round: their block in float32 is 4 MB, about the size of a cache."""
 LARGE_WORKING_SET = 2048
 """Where more variables are free than a working set holds, few large rounds beat many small ones."""
 FRESH_SHARE = 0.5
+"""Share of a working set that is chosen anew; the rest comes from the last one."""
 TEMPORARY_BYTES = 28 << 20
 """About what blocks of kernel values take on their way, whatever the number of rows."""
 INNER_TOLERANCE = 0.1
+"""A working set is solved to this share of the violation of all."""
+STRIP = 128
+"""Rows of a working set's block that one thread computes in one go."""
 BLOCK_STEPS = 50_000
 """Most steps in one compiled call, so that time limits and Ctrl-C are heard."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """When to stop, and how much memory to use."""
+class SMO(Solver[BoxQP, Array]):
+    """Decomposition into working sets, each solved by sequential minimal optimisation.
 
-    tol: float = 1e-3
-    max_iter: int = -1
-    time_limit: float = math.inf
-    cache_bytes: int = 200 << 20
+    Parameters
+    ----------
+    shrinking : bool
+        Whether variables at bounds that they are far from leaving are left alone for a while.
+
+    References
+    ----------
+    Platt, Fast training of support vector machines using sequential minimal optimization, 1999.
+    Fan, Chen and Lin, Working set selection using second order information, JMLR 2005.
+    """
+
     shrinking: bool = True
-    monitor: Callable[[float], bool] | None = None
-    threads: int | None = None
-    pairwise_first: bool = False
-    """Try pairwise steps before linear systems, even where features are few."""
 
-
-@_parallel.one_blas_thread()  # once, not anew for each block
-def solve(problem: BoxQP, gram: Rows, settings: Settings, start: Array | None = None) -> Solution:
-    """Solve one problem on the rows of a Gram matrix."""
-    return _Run(problem, gram, settings, start).solve()
+    @_parallel.one_blas_thread()  # once, not anew for each block
+    def run(
+        self, problem: BoxQP, gram: GramMatrix, budget: Budget, start: Array | None
+    ) -> Outcome[Array]:
+        return _WorkingSetRun(problem, gram, budget, start, self.shrinking).solve()
 
 
 class _Active:
     """The columns still in play and the variables on them, packed."""
 
-    def __init__(self, problem: BoxQP, cache: Products, beta: Array, f: Array) -> None:
+    def __init__(self, problem: BoxQP, cache: RowProducts, beta: Array, f: Array) -> None:
         self.problem, self.cache = problem, cache
         self.f = f[cache.columns]
         self._pack(beta)
@@ -89,16 +96,9 @@ class _Active:
     def measure(self) -> Array:
         """Compute F and return its extremes."""
         return _fast.smo.ascent(
-            self.p,
-            self.f,
-            self.position,
-            self.beta,
-            self.lo,
-            self.hi,
-            self.group,
-            self.problem.groups,
-            self.F,
-        )
+            self.p, self.f, self.position, self.beta, self.lo, self.hi, self.group,
+            self.problem.groups, self.F,
+        )  # fmt: skip
 
     def shrink(self, beta: Array, extremes: Array, margin: float) -> None:
         """Drop columns whose variables sit at bounds that they are far from leaving."""
@@ -121,12 +121,17 @@ class _Active:
         self.measure()
 
 
-class _Run:
+class _WorkingSetRun:
     """One run of the solver: its iterate, what is known of it in float64, and its counts."""
 
-    def __init__(self, problem: BoxQP, gram: Rows, settings: Settings, start: Array | None) -> None:
-        self.problem, self.gram, self.settings = problem, gram, settings
-        self.began = time.perf_counter()
+    def __init__(
+        self, problem: BoxQP, gram: GramMatrix, budget: Budget, start: Array | None, shrinking: bool
+    ) -> None:
+        self.problem, self.gram, self.shrinking = problem, gram, shrinking
+        self.single, self.double = gram.in_precision(np.float32), gram.in_precision(np.float64)
+        self.limit = step_limit(budget.max_iter, len(problem))
+        self.budget = budget.but(max_iter=self.limit)
+        self.threads = _parallel.thread_count(budget.threads)
         self.n = gram.shape[0]
         self.beta = (problem.start if start is None else start).astype(np.float64)
         self.exact_rows: Array = np.zeros(self.n)
@@ -135,20 +140,19 @@ class _Run:
         self.full = np.empty((problem.groups, 2))
         self.steps = self.rounds = self.refreshes = 0
         self.nonconvex = False
-        self.limit = step_limit(settings.max_iter, len(problem))
         self.precise = False
         # Blocks of working sets come out of the budget for cached rows, a quarter at most.
-        self.most = max(64, math.isqrt(settings.cache_bytes // 32))
+        self.most = max(64, math.isqrt(budget.cache_bytes // 32))
         self.resize(WORKING_SET)
         self.floor = 0.0
-        self.diagonal = gram.diag()
+        self.diagonal = self.double.diag()
         self.greatest = float(np.abs(self.diagonal).max(initial=0.0))
 
-    def solve(self) -> Solution:
-        settings, tol = self.settings, self.settings.tol
+    def solve(self) -> Outcome[Array]:
+        budget, tol = self.budget, self.budget.tol
         best_violation, best_objective, best_beta = math.inf, math.inf, self.beta.copy()
-        spare = settings.cache_bytes - 8 * min(LARGE_WORKING_SET, self.most) ** 2
-        cache = self.gram.products(max(0, spare - TEMPORARY_BYTES), settings.threads)
+        spare = budget.cache_bytes - 8 * min(LARGE_WORKING_SET, self.most) ** 2
+        cache = row_products(self.gram, max(0, spare - TEMPORARY_BYTES), self.threads)
         active = _Active(self.problem, cache, self.beta, self.exact_f)
         # float32 is enough to begin with: float64 has the last word anyway.
         rows = self.problem.coefficients(self.beta, self.n)
@@ -158,7 +162,8 @@ class _Run:
         violation = last_shrink = lowest = violation_of(extremes)
         patience = 10 + 4 * len(self.problem) // self.size
         exact = not len(used)
-        status, idle, waiting, previous = "", 0, 0, math.inf
+        status: Status | None = None
+        idle, waiting, previous = 0, 0, math.inf
         while True:
             try:
                 if violation <= max(tol, self.floor) or waiting > patience or status:
@@ -177,7 +182,7 @@ class _Run:
                     # What float64 can tell apart at all.
                     self.floor = 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
                     if idle >= 5 or (self.precise and violation <= self.floor):
-                        status = "stalled"
+                        status = Status.STALLED
                         break
                     # float32 corrects itself against float64 while that gains; else float64 it is.
                     slow = self.refreshes > 2 and violation > 0.25 * previous
@@ -189,7 +194,7 @@ class _Run:
                     waiting, exact = 0, len(active.f) == self.n
                 if not self.step(active, extremes, violation):
                     # float32 sees nothing to do: ask float64, or give up if that was just done.
-                    status = "stalled" if exact else status
+                    status = Status.STALLED if exact else status
                     violation = 0.0
                     continue
                 exact = False
@@ -198,30 +203,23 @@ class _Run:
                 waiting += 1
                 if violation < 0.95 * lowest:
                     lowest, waiting = violation, 0
-                if settings.shrinking and violation < 0.5 * last_shrink and len(active.f) > 2048:
+                if self.shrinking and violation < 0.5 * last_shrink and len(active.f) > 2048:
                     last_shrink = violation
                     active.shrink(self.beta, extremes, violation)
-                if settings.monitor is not None and settings.monitor(violation):
-                    status = "interrupted"
-                elif self.steps >= self.limit:
-                    status = "max_iter"
-                elif time.perf_counter() - self.began > settings.time_limit:
-                    status = "time_limit"
+                status = budget.stop(violation, self.steps)
             except KeyboardInterrupt:
-                status, exact = "interrupted", False
+                status, exact = Status.INTERRUPTED, False
         if status:
             self.beta[:] = best_beta
         violation, _ = self.check()
-        return Solution(
-            beta=self.beta,
-            f=self.exact_f,
-            violation=violation,
-            status=status or "optimal",
-            nonconvex=self.nonconvex,
-            iterations=self.steps,
-            seconds=time.perf_counter() - self.began,
-            kernel_evaluations=self.gram.evaluations,
-            statistics={
+        return Outcome(
+            self.beta,
+            status or Status.OPTIMAL,
+            self.steps,
+            product=self.exact_f,
+            details={
+                "violation": violation,
+                "nonconvex": self.nonconvex,
                 "rounds": self.rounds,
                 "refreshes": self.refreshes,
                 "hits": cache.hits,
@@ -231,23 +229,15 @@ class _Run:
 
     def step(self, active: _Active, extremes: Array, violation: float) -> bool:
         """Solve one working set and move f; tell whether anything moved."""
-        settings, groups = self.settings, self.problem.groups
+        groups = self.problem.groups
         if self.size == WORKING_SET < min(active.free(), self.most):
             self.resize(LARGE_WORKING_SET)
         chosen = np.empty(self.size, np.intp)
         fresh = int(self.size * FRESH_SHARE) if len(active.working) else self.size
         count = _fast.smo.select(
-            active.F,
-            active.beta,
-            active.lo,
-            active.hi,
-            active.group,
-            groups,
-            extremes,
-            fresh,
-            active.working,
-            chosen,
-        )
+            active.F, active.beta, active.lo, active.hi, active.group, groups, extremes, fresh,
+            active.working, chosen,
+        )  # fmt: skip
         # Rows in the cache come last: the solver fetches those that it needs from there.
         # In order of their columns: then fetching runs forward through memory.
         w = np.sort(chosen[:count])
@@ -258,26 +248,16 @@ class _Run:
         missing = int(np.searchsorted(slots >= 0, True))
         K = self.block[: count * count].reshape(count, count)
         inverse = self.inverse[: count * count].reshape(count, count)
-        self.gram.square(active.row[w], K[:missing])
+        self.fill(active.row[w], K[:missing])
         new = active.beta[w]
         taken, curved = _fast.smo.solve_block(
-            K,
-            slots < 0,
-            active.cache.store,
-            (slots * active.cache.width).astype(np.uint64),
+            K, slots < 0, active.cache.store, (slots * active.cache.width).astype(np.uint64),
             active.cache.offsets(active.position[w]),
-            self.diagonal[active.row[w]].astype(K.dtype),
-            inverse,
-            active.F[w],
-            new,
-            active.lo[w],
-            active.hi[w],
-            active.group[w],
-            groups,
-            self.precise,
-            max(INNER_TOLERANCE * violation, 0.5 * settings.tol, 0.5 * self.floor),
+            self.diagonal[active.row[w]].astype(K.dtype), inverse, active.F[w], new, active.lo[w],
+            active.hi[w], active.group[w], groups, self.precise,
+            max(INNER_TOLERANCE * violation, 0.5 * self.budget.tol, 0.5 * self.floor),
             min(BLOCK_STEPS, max(1, self.limit - self.steps)),
-        )
+        )  # fmt: skip
         self.steps += taken
         self.rounds += 1
         self.nonconvex |= curved
@@ -289,6 +269,17 @@ class _Run:
         active.cache.add(active.row[w[moved]], change[moved], free[moved], active.f)
         active.beta[w] = new
         return True
+
+    def fill(self, rows: IntArray, out: Array) -> None:
+        """Write the first rows of the block of a working set into ``out``, on several threads."""
+        gram = self.double if self.precise else self.single
+        part, columns = gram.take(rows[: len(out)], rows), slice(0, len(rows))
+
+        def task(strip: slice) -> None:
+            part.block(strip, columns, out[strip])
+
+        strips = [slice(s, min(s + STRIP, len(out))) for s in range(0, len(out), STRIP)]
+        _parallel.run(task, strips, self.threads)
 
     def resize(self, most: int) -> None:
         """Make room for working sets of another size."""
@@ -310,20 +301,13 @@ class _Run:
         change = rows - self.exact_rows
         moved = np.flatnonzero(change)
         if len(moved):
-            self.exact_f += self.gram.multiply(change[moved], moved)
+            self.exact_f += self.double.multiply_columns(moved, change[moved][:, None])[:, 0]
             self.exact_rows = rows
             self.refreshes += 1
         self.full[:] = _fast.smo.ascent(
-            problem.p,
-            self.exact_f,
-            problem.row,
-            self.beta,
-            problem.lo,
-            problem.hi,
-            problem.group,
-            problem.groups,
-            self.F,
-        )
+            problem.p, self.exact_f, problem.row, self.beta, problem.lo, problem.hi,
+            problem.group, problem.groups, self.F,
+        )  # fmt: skip
         objective = 0.5 * float(rows @ self.exact_f) - float(problem.p @ self.beta)
         return violation_of(self.full), objective
 
@@ -331,16 +315,9 @@ class _Run:
         problem = self.problem
         mark = np.empty(self.n, np.bool_)
         _fast.smo.needed(
-            self.F,
-            self.beta,
-            problem.lo,
-            problem.hi,
-            problem.group,
-            problem.row,
-            self.full,
-            margin,
-            mark,
-        )
+            self.F, self.beta, problem.lo, problem.hi, problem.group, problem.row, self.full,
+            margin, mark,
+        )  # fmt: skip
         return np.flatnonzero(mark)
 
 

@@ -1,16 +1,25 @@
-"""Steps of stochastic descent: momentum, Nesterov's momentum, and Adam."""
+"""Stochastic gradient descent: momentum, Nesterov's momentum, and Adam, on batches of rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches, shuffle
 
 from mercer import _fast
-from mercer._typing import Array
+from mercer._files.fields import COUNT, FLAG, TEXT, Number, Numbers, State
+from mercer._typing import Array, IntArray, Matrix
+from mercer.gram.base import GramMatrix
+from mercer.problems.backpropagation import Backpropagation, NetworkLoss
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
 _SMALLEST_RATE = 1e-6
+"""An adaptive rate is not lowered any more from here on, as in scikit-learn."""
 
 
 @dataclass(eq=False)
@@ -29,11 +38,22 @@ class Momentum:
     power_t: float
     learning_rate: float = 0.0
 
+    STATE: ClassVar[State] = {
+        "velocity": Numbers("weights"),
+        **dict.fromkeys(("learning_rate_init", "learning_rate", "momentum", "power_t"), Number()),
+        "schedule": TEXT,
+        "nesterov": FLAG,
+    }
+
+    def fits(self, weights: int, dtype: np.dtype[Any]) -> bool:
+        """Whether this is the state of a descent of so many weights of a type."""
+        return len(self.velocity) == weights and self.velocity.dtype == dtype
+
     def __post_init__(self) -> None:
         self.learning_rate = self.learning_rate or self.learning_rate_init
 
     def step(self, w: Array, g: Array, decayed: int, shrink: float, rows: float) -> None:
-        """Move the weights; ``g`` are sums of slopes over ``rows``, without penalties."""
+        """Move the weights; ``g`` are sums of gradients over ``rows``, without penalties."""
         real = w.dtype.type
         _fast.network.momentum(
             w, g, self.velocity, decayed, real(shrink), real(1 / rows), real(self.learning_rate),
@@ -55,7 +75,7 @@ class Momentum:
 
 @dataclass(eq=False)
 class Adam:
-    """Adam: steps scaled by running means of slopes and of their squares.
+    """Adam: steps scaled by running means of gradients and of their squares.
 
     D. Kingma and J. Ba, Adam: a method for stochastic optimization, International Conference on
     Learning Representations (2015).
@@ -70,10 +90,22 @@ class Adam:
     t: int = 0
     learning_rate: float = 0.0
 
+    STATE: ClassVar[State] = {
+        **dict.fromkeys(("means", "squares"), Numbers("weights")),
+        **dict.fromkeys(
+            ("learning_rate_init", "beta_1", "beta_2", "epsilon", "learning_rate"), Number()
+        ),
+        "t": COUNT,
+    }
+
+    def fits(self, weights: int, dtype: np.dtype[Any]) -> bool:
+        """Whether this is the state of a descent of so many weights of a type."""
+        return len(self.means) == weights and self.means.dtype == dtype
+
     def step(self, w: Array, g: Array, decayed: int, shrink: float, rows: float) -> None:
-        """Move the weights; ``g`` are sums of slopes over ``rows``, without penalties."""
+        """Move the weights; ``g`` are sums of gradients over ``rows``, without penalties."""
         self.t += 1
-        real: Any = w.dtype.type
+        real = w.dtype.type
         # Both means start at zero; this takes their bias away.
         correction = np.sqrt(1 - self.beta_2**self.t) / (1 - self.beta_1**self.t)
         self.learning_rate = float(self.learning_rate_init * correction)
@@ -89,3 +121,145 @@ class Adam:
     def stops(self) -> bool:
         """Return True: there is no other rate to try."""
         return True
+
+
+@dataclass(eq=False)
+class Training:
+    """The course of a training, from which another one can go on; the weights are the network's.
+
+    ``waited`` counts epochs in a row without improvement, ``seen`` all rows that were shown.
+    """
+
+    loss: float = math.inf
+    best_loss: float = math.inf
+    loss_curve: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    best_score: float = -math.inf
+    waited: int = 0
+    seen: int = 0
+
+    def improves(self, tol: float) -> None:
+        """Count this epoch, by the loss of the training rows."""
+        worse = self.loss > self.best_loss - tol
+        self.best_loss = min(self.loss, self.best_loss)
+        self.waited = self.waited + 1 if worse else 0
+
+    def scores_best(self, score: float, tol: float) -> bool:
+        """Count this epoch, by a score; return whether it is the best so far."""
+        self.scores.append(score)
+        worse, best = score < self.best_score + tol, score > self.best_score
+        self.best_score = score if best else self.best_score
+        self.waited = self.waited + 1 if worse else 0
+        return best
+
+
+@dataclass(frozen=True, eq=False)
+class MiniBatchDescent(FeatureSolver[NetworkLoss, Training]):
+    """Descent with a step for each batch of rows; ``max_iter`` of the budget counts epochs.
+
+    It ends after more than ``patience`` epochs in a row that do not improve by ``tol``, unless the
+    optimiser has a lower rate to try.
+
+    Attributes
+    ----------
+    optimiser : Momentum or Adam
+        Takes the steps; it keeps its memory between runs.
+    batch : int
+        Rows in a batch.
+    random : RandomState
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    patience : float
+    score : function, optional
+        Gives the score of the network on rows set aside: it then decides when to stop, and the
+        weights of the best score stay.
+    """
+
+    optimiser: Momentum | Adam
+    batch: int
+    random: np.random.RandomState
+    shuffle: bool = True
+    patience: float = 10
+    score: Callable[[], float] | None = None
+
+    certified = False
+
+    def run(
+        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: Training | None
+    ) -> Outcome[Training]:
+        network, n = problem.network, len(problem.Y)
+        batches = _Batches(gram.features(), problem.Y, problem.weights, self.batch)
+        backpropagate = Backpropagation(network, self.batch)
+        at = Training() if start is None else start
+        order, epochs, status = np.arange(n), 0, None
+        best: Array | None = None
+        while status is None:
+            if self.shuffle:
+                order = shuffle(order, random_state=self.random)
+            try:
+                at.loss = self._epoch(problem, backpropagate, batches, order)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+                break
+            epochs, at.seen = epochs + 1, at.seen + n
+            at.loss_curve.append(at.loss)
+            if self.score is None:
+                at.improves(budget.tol)
+            elif at.scores_best(self.score(), budget.tol):
+                best = network.theta.copy()
+            self.optimiser.epoch_ends(at.seen)
+            status = budget.stop(at.loss, epochs)
+            if at.waited > self.patience:
+                if self.optimiser.stops():
+                    status = Status.STALLED
+                else:
+                    at.waited = 0
+        if best is not None:
+            network.theta[:] = best
+        return Outcome(at, status, epochs)
+
+    def _epoch(
+        self,
+        problem: NetworkLoss,
+        backpropagate: Backpropagation,
+        batches: _Batches,
+        order: IntArray,
+    ) -> float:
+        """Show all rows once, a step for each batch; return the mean loss on the way."""
+        network, alpha, total = problem.network, problem.alpha, 0.0
+        for at in gen_batches(len(order), self.batch):
+            X, Y, weights = batches.take(order[at]) if self.shuffle else batches.slice(at)
+            rows = problem.rows(weights, len(Y))
+            if rows == 0.0:
+                continue
+            loss = backpropagate(X, Y, weights)
+            W = network.theta[: network.matrices]
+            total += (loss + 0.5 * alpha * float(W @ W)) / rows * len(Y)
+            gradient = backpropagate.gradient
+            self.optimiser.step(network.theta, gradient, network.matrices, alpha, rows)
+        return total / len(order)
+
+
+class _Batches:
+    """Rows of some data, gathered into buffers of their own."""
+
+    def __init__(self, X: Matrix, Y: Array, weights: Array, size: int) -> None:
+        self.dense = not sparse.issparse(X)
+        self.X = X if self.dense else X.tocsr()
+        self.Y, self.weights = Y, weights
+        if self.dense:
+            self.rows = np.empty((size, X.shape[1]), X.dtype)
+        self.targets = np.empty((size, Y.shape[1]), Y.dtype)
+
+    def slice(self, at: slice) -> tuple[Matrix, Array, Array]:
+        """Return neighbouring rows."""
+        return self.X[at], self.Y[at], self.weights[at]
+
+    def take(self, index: IntArray) -> tuple[Matrix, Array, Array]:
+        """Return the rows of an index."""
+        weights = self.weights[index] if len(self.weights) else self.weights
+        m = len(index)
+        Y = np.take(self.Y, index, axis=0, out=self.targets[:m], mode="clip")
+        if not self.dense:
+            return self.X[index], Y, weights
+        return np.take(self.X, index, axis=0, out=self.rows[:m], mode="clip"), Y, weights

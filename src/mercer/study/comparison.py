@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer._typing import IntArray
+from mercer._typing import DataSource, IntArray, Targets
 from mercer.exceptions import InvalidParameter
 from mercer.io.tables import Table
 from mercer.kernels import registry
 from mercer.kernels.base import Kernel
-from mercer.kernels.dot import Linear
 from mercer.kernels.expression import format_kernel
-from mercer.kernels.radial import RBF, Laplacian, Matern
+from mercer.kernels.vectors.dot import Linear
+from mercer.kernels.vectors.radial import RBF, Laplacian, Matern
 from mercer.report import scores
-from mercer.report.record import Score
+from mercer.report.record import MeasuredScore
 from mercer.study import machines
-from mercer.study.fit import search_machine
 from mercer.study.plan import Plan, check_time_limit, make_plan, open_table, prepare, split
+from mercer.study.study import search_machine
 from mercer.study.watching import noted
 
 MOST_ROWS = 5_000
+"""Rows that are compared on: contenders with a full matrix take seconds each."""
 BASELINE = "baseline"
 _OTHERS: tuple[Kernel, ...] = (Laplacian("median"), Matern(1.5, gamma="median"), Linear())
 """What may stand in for the Gaussian kernel on numbers."""
@@ -38,7 +39,7 @@ class Contender:
     machine: str
     label: str
     kernel: str
-    score: Score
+    score: MeasuredScore
     seconds: float
 
 
@@ -64,7 +65,7 @@ class Comparison:
 
 
 def compare(
-    source: Any,
+    source: DataSource,
     target: str | int | None = None,
     *,
     kernels: Sequence[str | Kernel] = (),
@@ -206,7 +207,7 @@ def _folds(table: Table, cv: int, seed: int) -> list[tuple[IntArray, IntArray]]:
     return [(np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in range(cv)]
 
 
-def _usual(y: Any, task: str) -> Any:
+def _usual(y: Targets, task: str) -> Any:
     """Return what the baseline answers: the most frequent class, or the mean."""
     if task == "number":
         return y.mean()
@@ -218,7 +219,7 @@ def _usual_words(table: Table) -> str:
     return "the mean" if table.task == "number" else "the most frequent class"
 
 
-def _score(task: str, known: Any, predicted: Any, always: Any, seed: int) -> Score:
+def _score(task: str, known: Any, predicted: Any, always: Any, seed: int) -> MeasuredScore:
     if task == "number":
         return scores.regression(known, predicted, always, seed)[0]
     labels, codes = np.unique(known, return_inverse=True)

@@ -1,4 +1,4 @@
-"""One row for each machine that can be asked for by name: its class, its task, its search."""
+"""How each machine of the registry is searched when it is asked for by name."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.estimators.auto import SHARES, Axes
-from mercer.estimators.gaussian_process import GaussianProcessRegressor
-from mercer.estimators.kernel_logistic import KernelLogisticRegression
-from mercer.estimators.kernel_ridge import KernelRidge
-from mercer.estimators.linear_svm import LinearSVC, LinearSVR
-from mercer.estimators.logistic import LogisticRegression
-from mercer.estimators.svc import SVC, NuSVC
-from mercer.estimators.svr import SVR, NuSVR
+from sklearn.base import BaseEstimator
+
+from mercer.estimators import registry
+from mercer.estimators.registry import MachineRow
 from mercer.exceptions import InvalidParameter
+from mercer.io.column_kinds import Proposal
 from mercer.io.tables import Table
-from mercer.kernels.auto import Proposal
 from mercer.kernels.base import Kernel
-from mercer.kernels.constant import White
+from mercer.kernels.vectors.constant import White
+from mercer.tuning.grids import Axes
 
 MANY_ROWS = 20_000
+"""Rows beyond which a kernel machine takes minutes and a linear one seconds."""
 _COSTS = tuple(10.0**e for e in range(-3, 6))
+"""Values of C in units of the target's spread: from next to no fit to next to no regularisation."""
 _TUBE, _TOL = 0.1, 1e-3
+"""scikit-learn's epsilon and tol, in units of the target's spread."""
 _USUAL_SPREAD = (1e-2, 1e4)
 """Spreads of a target that the automatic values of C suit, as they grow where that helps."""
 
@@ -33,19 +33,17 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Machine:
-    """What is known of a machine: a new one is a row of ``MACHINES``.
+    """A machine of the registry, and how it is searched.
 
     Attributes
     ----------
-    name, title : str
-        What it is called on the command line, and in words.
-    estimator : class
-    task : {"classes", "number"}
-    takes_kernel : bool
-        Machines without a kernel take numbers only.
-    settings, grid : functions
-        Fixed parameters and a grid of parameters (besides the kernel's widths) for a target of a
-        given spread.
+    row : MachineRow
+        What the registry knows: name, title, class, task, what it takes.
+    settings : function
+        Fixed parameters for a target of a given spread.
+    grid : function or None
+        A grid of parameters, besides the kernel's widths, for a target of a given spread; None is
+        C in units of the spread, or what the estimator names itself.
     automatic : bool
         Whether the automatic grid of the estimator is right for targets of usual size.
     prior : function
@@ -56,28 +54,44 @@ class Machine:
         Rows beyond which it takes too long.
     """
 
-    name: str
-    title: str
-    estimator: Callable[..., Any]
-    task: str
-    takes_kernel: bool = True
+    row: MachineRow
     settings: Callable[[float], Settings] = lambda spread: {}
-    grid: Callable[[float], Settings] = lambda spread: {"C": [c * spread for c in _COSTS]}
+    grid: Callable[[float], Settings] | None = None
     automatic: bool = True
-    prior: Callable[[Any], Any] = lambda kernel: kernel
+    prior: Callable[[Kernel | None], Kernel | None] = lambda kernel: kernel
     learns: bool = False
     most_rows: float = math.inf
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return self.row.name
+
+    @property
+    def title(self) -> str:
+        """What it is called in words."""
+        return self.row.title
+
+    @property
+    def task(self) -> str:
+        """Whether it learns classes or a number."""
+        return self.row.task
+
+    @property
+    def takes_kernel(self) -> bool:
+        """Machines without a kernel take numbers only."""
+        return self.row.takes == "objects"
 
     def make(self, kernel: Kernel | None, spread: float, seed: int) -> Any:
         """Return the machine, not fitted."""
         given = dict(self.settings(spread))
         if self.takes_kernel:
             given["kernel"] = self.prior(kernel)
-        machine = self.estimator(**given)
+        machine = self.row.estimator(**given)
         known = machine.get_params(deep=False)
         return machine.set_params(random_state=seed) if "random_state" in known else machine
 
-    def search(self, machine: Any, X: Any, spread: float) -> Any:
+    def search(self, machine: BaseEstimator, X: object, spread: float) -> str | Settings:
         """Return the grid to search: automatic, or with the widths that the kernel leaves open."""
         if self.learns:
             return {}
@@ -89,7 +103,12 @@ class Machine:
         if self.automatic and set(widths) == open_widths and low <= spread <= high:
             return "auto"
         wanted = {name: values for name, values in widths.items() if name in open_widths}
-        return {**self.grid(spread), **wanted}
+        if self.grid is not None:
+            return {**self.grid(spread), **wanted}
+        own = {name: values for name, values in axes.items() if name not in widths}
+        if "C" in own:
+            own["C"] = [c * spread for c in _COSTS]
+        return {**own, **wanted}
 
 
 def _in_units(spread: float) -> Settings:
@@ -100,32 +119,28 @@ def _tube(spread: float) -> Settings:
     return {"epsilon": _TUBE * spread, **_in_units(spread)}
 
 
-MACHINES = (
-    Machine("svc", "support vector machine", SVC, "classes"),
-    Machine("nusvc", "ν-support vector machine", NuSVC, "classes", grid=lambda s: {"nu": SHARES}),
-    Machine("linear", "linear support vector machine", LinearSVC, "classes", takes_kernel=False),
-    Machine("logistic", "logistic regression", LogisticRegression, "classes", takes_kernel=False),
-    Machine("klr", "kernel logistic regression", KernelLogisticRegression, "classes"),
-    Machine("svr", "support vector regression", SVR, "number", settings=_tube),
-    Machine(
-        "nusvr", "ν-support vector regression", NuSVR, "number", settings=_in_units,
-        grid=lambda s: {"nu": (0.3, 0.5, 0.7), "C": [c * s for c in _COSTS[2:7]]}, automatic=False,
-    ),
-    Machine(
-        "linear", "linear support vector regression", LinearSVR, "number", takes_kernel=False,
-        settings=_tube,
-    ),
-    Machine(
-        "kernelridge", "kernel ridge regression", KernelRidge, "number",
-        settings=lambda s: {"fit_intercept": True}, grid=lambda s: dict(KernelRidge._costs),
-    ),
-    Machine(
-        "gp", "Gaussian process", GaussianProcessRegressor, "number",
-        settings=lambda s: {"normalize_y": True, "alpha": 1e-8}, grid=lambda s: {},
-        prior=lambda kernel: 1.0 * kernel + White(0.1), learns=True, most_rows=2_500,
-    ),
-)  # fmt: skip
-"""The first row of a task is its usual machine."""
+_SEARCHES: Mapping[str, Mapping[str, Any]] = {
+    "SVR": {"settings": _tube},
+    "NuSVR": {
+        "settings": _in_units,
+        "grid": lambda s: {"nu": (0.3, 0.5, 0.7), "C": [c * s for c in _COSTS[2:7]]},
+        "automatic": False,
+    },
+    "LinearSVR": {"settings": _tube},
+    "KernelRidge": {"settings": lambda s: {"fit_intercept": True}},
+    "GaussianProcessRegressor": {
+        "settings": lambda s: {"normalize_y": True, "alpha": 1e-8},
+        "prior": lambda kernel: 1.0 * kernel + White(0.1),
+        "learns": True,
+        "most_rows": 2_500,
+    },
+}
+"""What is not as usual, by class."""
+
+MACHINES = tuple(
+    Machine(row, **_SEARCHES.get(row.class_name, {})) for row in registry.ROWS if row.command_line
+)
+"""The first machine of a task is its usual one."""
 
 
 def task_of(table: Table) -> str:
@@ -147,7 +162,7 @@ def find(name: str, task: str) -> Machine:
     raise InvalidParameter(f"{cause}.{hint} There are {', '.join(fitting)}.")
 
 
-def choose(table: Table, name: str | None, kernel: Any) -> tuple[Machine, str]:
+def choose(table: Table, name: str | None, kernel: object) -> tuple[Machine, str]:
     """Return the machine for a table, and why it is that one."""
     task = task_of(table)
     usual = next(row for row in MACHINES if row.task == task)
@@ -170,7 +185,7 @@ def choose(table: Table, name: str | None, kernel: Any) -> tuple[Machine, str]:
     return usual, f"{usual.title}, the usual one for {_words(task)}"
 
 
-def _check_numbers(machine: Machine, table: Table, kernel: Any) -> None:
+def _check_numbers(machine: Machine, table: Table, kernel: object) -> None:
     if kernel is not None:
         raise InvalidParameter(
             f"The machine {machine.name!r} has no kernel. Leave the kernel away, or choose another "

@@ -10,18 +10,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer._typing import IntArray
-from mercer.estimators.machine import take_objects
+from mercer._typing import DataSource, IntArray, Objects, Parameter, Targets
+from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.io.column_kinds import auto_kernel
 from mercer.io.tables import Prepared, Table, read_table
-from mercer.kernels.auto import auto_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.expression import parse_kernel
 from mercer.study import machines
 from mercer.study.machines import Machine
 
 FEWEST_ROWS = 8
+"""Fewer rows cannot be split for training, choice and test."""
 FEW_TEST_ROWS = 30
+"""Below so many test rows the plan warns that scores will be rough."""
 _WIDTHS = ("gamma", "sigma", "length_scale")
 
 
@@ -62,7 +64,7 @@ class Plan:
 
 
 def make_plan(
-    source: Any,
+    source: DataSource,
     target: str | int | None = None,
     *,
     kernel: str | Kernel | None = None,
@@ -95,7 +97,7 @@ def make_plan(
     )  # fmt: skip
 
 
-def open_table(source: Any, target: str | int | None, task: str | None) -> Table:
+def open_table(source: DataSource, target: str | int | None, task: str | None) -> Table:
     """Read a table to learn from; a table that was read already is taken as it is."""
     table = source if hasattr(source, "prepare") else read_table(source, target, task=task)
     if table.target is None:
@@ -114,7 +116,7 @@ def prepare(table: Table, train: IntArray) -> Prepared:
     return replace(prepared, X=with_short_indices(prepared.X))
 
 
-def with_short_indices(X: Any) -> Any:
+def with_short_indices(X: Objects) -> Any:
     """Return a sparse matrix with 32-bit indices, where they suffice: machines want them."""
     if not sparse.issparse(X) or X.indices.dtype == np.int32 or X.nnz >= 2**31:
         return X
@@ -122,7 +124,9 @@ def with_short_indices(X: Any) -> Any:
     return sparse.csr_array((X.data, indices, starts), shape=X.shape)
 
 
-def split(target: Any, classes: bool, test_share: float, seed: int) -> tuple[IntArray, IntArray]:
+def split(
+    target: Targets, classes: bool, test_share: float, seed: int
+) -> tuple[IntArray, IntArray]:
     """Return rows for training and for the test, in order; each class gives its share of both."""
     random = np.random.default_rng(seed)
     order = random.permutation(len(target))
@@ -186,13 +190,13 @@ def _folds(table: Table, train: IntArray, cv: int) -> tuple[int, list[str]]:
     ]
 
 
-def check_time_limit(time_limit: Any) -> None:
+def check_time_limit(time_limit: Parameter) -> None:
     """Refuse a time limit that is none."""
     if time_limit is not None and not time_limit > 0:
         raise InvalidParameter(f"time_limit={time_limit!r} has to be a number of seconds > 0.")
 
 
-def _check(test_share: Any, cv: Any, seed: Any) -> None:
+def _check(test_share: Parameter, cv: Parameter, seed: Parameter) -> None:
     if not isinstance(test_share, int | float) or not 0 < test_share < 1:
         raise InvalidParameter(
             f"test_share={test_share!r} has to be a share between 0 and 1, such as 0.25."

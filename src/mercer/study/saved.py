@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Objects, Parameter
 from mercer.exceptions import InvalidInput, InvalidModelFile
 from mercer.io.table_schema import Schema
 from mercer.report.record import Record
 
 _VERSION = 1
+"""The version of saved studies; a reader refuses others."""
 
 
 def plain(study: Any) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def plain(study: Any) -> dict[str, Any]:
     }
 
 
-def checked(data: Any, path: str) -> dict[str, Any]:
+def checked(data: Objects, path: str) -> dict[str, Any]:
     """Return the fields of a study; refuse what ``plain`` has not made."""
     if not isinstance(data, dict) or "study" not in data:
         raise InvalidModelFile(
@@ -62,25 +64,25 @@ def checked(data: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _texts(value: Any) -> bool:
+def _texts(value: Parameter) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: Parameter) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _parameters(value: Any) -> bool:
+def _parameters(value: Parameter) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(k, str) and isinstance(v, int | float | str) for k, v in value.items()
     )
 
 
-def _rows(value: Any) -> bool:
+def _rows(value: Parameter) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.int64
 
 
-def _seconds(value: Any) -> bool:
+def _seconds(value: Parameter) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
 

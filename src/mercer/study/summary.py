@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Model, Parameter
 from mercer.problems.certificate import Certificate
-from mercer.report.record import Score
+from mercer.report.record import MeasuredScore
 from mercer.report.text import number, percent
 
 SUMMARY_VERSION = 1
+"""The version of the JSON summary, for programs that read it."""
 _ROUNDING = 1e-6
+"""A violation below this share of the scale is rounding in float32."""
 
 
 def summary(study: Any) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def summary(study: Any) -> dict[str, Any]:
     return plain
 
 
-def plain_score(score: Score) -> dict[str, Any]:
+def plain_score(score: MeasuredScore) -> dict[str, Any]:
     """Return a score as plain data."""
     return {
         "name": score.name,
@@ -103,7 +106,7 @@ def judge(found: Certificate, claimed: Certificate) -> tuple[bool, str]:
     return True, f"The certificate holds: the fit is {certificate_in_words(found)}."
 
 
-def _search(search: Any) -> dict[str, Any] | None:
+def _search(search: Model) -> dict[str, Any] | None:
     if search is None:
         return None
     results = search.cv_results_
@@ -116,7 +119,7 @@ def _search(search: Any) -> dict[str, Any] | None:
     }
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: Parameter) -> Any:
     """Return plain data in which numbers that JSON does not know are None."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}

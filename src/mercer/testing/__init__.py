@@ -1,1 +1,1 @@
-"""For tests, here and elsewhere: checks of kernels and naive references to compare with."""
+"""For tests, here and elsewhere: checks of kernels."""

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from mercer import _plot
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Axes, IntArray, Objects
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
-from mercer.kernels.points import Categories, Leaf, Objects, Points, Vectors
-from mercer.kernels.series_points import Series
+from mercer.kernels.points import Points
 
 Pair = tuple[int, int]
 
@@ -82,7 +81,7 @@ class KernelReport:
             + [f"  {'✓' if good else '✗'} {text}" for good, text in self._findings()]
         )
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: Axes = None) -> Any:
         """Draw the Gram matrix and its spectrum; return the two axes."""
         left, right = _plot.axes(2, axes)
         image = left.imshow(self.gram, interpolation="nearest", cmap="viridis")
@@ -156,7 +155,7 @@ class KernelReport:
         return found
 
 
-def check_kernel(kernel: Kernel, X: Any, max_rows: int = 1000) -> KernelReport:
+def check_kernel(kernel: Kernel, X: Objects, max_rows: int = 1000) -> KernelReport:
     """Check on data whether a kernel is one: symmetry, eigenvalues, Cauchy–Schwarz, duplicates.
 
     Of more than ``max_rows`` rows an evenly spaced part is looked at. The report is true where
@@ -226,21 +225,10 @@ def _equal_objects(points: Points) -> Any:
     """Number the objects so that equal ones have equal numbers."""
     seen: dict[Any, int] = {}
     keys = [
-        tuple(_object_key(leaf, i) for leaf in points.leaves.values()) for i in range(len(points))
+        tuple(encoder.identity(leaf, i) for encoder, leaf in points.leaves.items())
+        for i in range(len(points))
     ]
     return np.array([seen.setdefault(key, len(seen)) for key in keys])
-
-
-def _object_key(leaf: Leaf, row: int) -> Any:
-    one = leaf.take(slice(row, row + 1))
-    if isinstance(one, Vectors):
-        return (one.dense() + 0.0).tobytes()
-    if isinstance(one, Categories):
-        return one.codes.tobytes()
-    if isinstance(one, Series):
-        return (one.values + 0.0).tobytes()
-    item = one.items[0] if isinstance(one, Objects) else one
-    return item.tobytes() if isinstance(item, np.ndarray) else repr(item)
 
 
 def _rows_at(rows: IntArray, flat: int, width: int) -> Pair:
@@ -259,7 +247,7 @@ def _duplicates(pairs: list[Pair], good: str, bad: str) -> str:
     return f"{bad}: {_pair(pairs[0])}{more}"
 
 
-def definiteness_is_honest(kernel: Kernel, X: Any) -> bool:
+def definiteness_is_honest(kernel: Kernel, X: Objects) -> bool:
     """Tell whether what a kernel claims of its definiteness holds on data."""
     report = check_kernel(kernel, X)
     if kernel.definite is Definite.POSITIVE:

@@ -5,27 +5,32 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import model_selection
-from sklearn.base import _fit_context, clone, is_classifier
-from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.model_selection._validation import (
-    _insert_error_scores,
-    _warn_or_raise_about_fit_failures,
-)
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_method_params, indexable
+from sklearn.utils.validation import indexable
 
-from mercer.estimators.choice import caller_level
-from mercer.estimators.race import Race, highest_score
+from mercer._sklearn import (
+    Interval,
+    StrOptions,
+    check_method_params,
+    fit_context,
+    insert_error_scores,
+    scorers_of,
+    warn_or_raise_about_fit_failures,
+)
+from mercer._typing import Model, Objects, Parameter, Targets
+from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidParameter
-from mercer.tuning.evaluation import Evaluation, Watch
+from mercer.tuning.race import Race, Scorer, highest_score
+from mercer.tuning.scoring import Evaluation, Watch
 
 
 class GridSearchCV(model_selection.GridSearchCV):
@@ -72,16 +77,16 @@ class GridSearchCV(model_selection.GridSearchCV):
 
     def __init__(
         self,
-        estimator: Any,
-        param_grid: Any = "auto",
+        estimator: Model,
+        param_grid: Parameter = "auto",
         *,
-        scoring: Any = None,
+        scoring: Parameter = None,
         n_jobs: int | None = None,
-        refit: Any = True,
-        cv: Any = None,
+        refit: Parameter = True,
+        cv: Parameter = None,
         verbose: int = 0,
-        pre_dispatch: Any = "2*n_jobs",
-        error_score: Any = np.nan,
+        pre_dispatch: Parameter = "2*n_jobs",
+        error_score: Parameter = np.nan,
         return_train_score: bool = False,
         exhaustive: bool = False,
         time_limit: float | None = None,
@@ -101,8 +106,8 @@ class GridSearchCV(model_selection.GridSearchCV):
         self.exhaustive = exhaustive
         self.time_limit = time_limit
 
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets = None, **params: Parameter) -> Self:
         """Evaluate all candidates on all folds, and fit the best one to all data.
 
         Parameters
@@ -116,7 +121,7 @@ class GridSearchCV(model_selection.GridSearchCV):
         began = time.perf_counter()
         scorers, metric = self._get_scorers()
         X, y = indexable(X, y)
-        params = _check_method_params(X, params=params)
+        params = check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         self.n_splits_ = splitter.get_n_splits(X, y, **routed.splitter.split)
@@ -151,21 +156,32 @@ class GridSearchCV(model_selection.GridSearchCV):
         self._choose(results, scorers, metric)
         if self.refit:
             self._refit(evaluation)
-        self.scorer_ = scorers._scorers if isinstance(scorers, _MultimetricScorer) else scorers
+        several = scorers_of(scorers)
+        self.scorer_ = scorers if several is None else several
         self.cv_results_ = results
         return self
+
+    @contextmanager
+    def using(
+        self, watch: Watch | None = None, evaluation: Callable[..., Evaluation] = Evaluation
+    ) -> Iterator[None]:
+        """Let someone watch the fits inside, or compute their scores elsewhere."""
+        self._watch, self._evaluation = watch, evaluation
+        try:
+            yield
+        finally:
+            del self._watch, self._evaluation
 
     def _options(self) -> dict[str, Any]:
         names = ("return_train_score", "error_score", "verbose", "pre_dispatch")
         return {name: getattr(self, name) for name in names}
 
-    def _highest(self, scorers: Any, metric: str | None) -> float:
+    def _highest(self, scorers: Scorer, metric: str | None) -> float:
         """Return the highest score there is in what decides; infinity where that is not known."""
         if self.exhaustive or callable(self.refit):
             return math.inf
-        scorer = scorers
-        if isinstance(scorers, _MultimetricScorer):
-            scorer = scorers._scorers.get(metric)
+        several = scorers_of(scorers)
+        scorer = scorers if several is None else several.get(str(metric))
         return highest_score(scorer, get_tags(self.estimator).estimator_type)
 
     def _evaluate(self, evaluation: Evaluation) -> None:
@@ -182,16 +198,16 @@ class GridSearchCV(model_selection.GridSearchCV):
 
     def _tabulate(self, evaluation: Evaluation) -> dict[str, Any]:
         """Make ``cv_results_``."""
-        complete = [all(r is not None for r in row) for row in evaluation.results]
+        complete = [None not in row for row in evaluation.results]
         done = [r for row in evaluation.results for r in row if r is not None]
         if not done:
             raise InvalidParameter(
                 f"{type(self).__name__}: the search {evaluation.stopped or 'had no candidates'} "
                 "before the first score was known. Raise time_limit, or give a grid with points."
             )
-        _warn_or_raise_about_fit_failures(done, self.error_score)
+        warn_or_raise_about_fit_failures(done, self.error_score)
         if callable(self.scoring):
-            _insert_error_scores(done, self.error_score)
+            insert_error_scores(done, self.error_score)
         filler = _without_scores(done[0])
         out = [filler if r is None else r for row in evaluation.results for r in row]
         self.multimetric_ = isinstance(done[0]["test_scores"], dict)
@@ -219,7 +235,7 @@ class GridSearchCV(model_selection.GridSearchCV):
             stacklevel=caller_level(),
         )
 
-    def _choose(self, results: dict[str, Any], scorers: Any, metric: str | None) -> None:
+    def _choose(self, results: dict[str, Any], scorers: Scorer, metric: str | None) -> None:
         if callable(self.scoring) and self.multimetric_:
             first = {name[10:]: 0 for name in results if name.startswith("mean_test_")}
             self._check_refit_for_multimetric(first)
@@ -256,6 +272,3 @@ def _without_scores(pattern: dict[str, Any]) -> dict[str, Any]:
         else:
             blank[key] = None if key == "fit_error" else np.nan
     return blank
-
-
-Callback = Callable[[int, int, float], None]

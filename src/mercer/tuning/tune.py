@@ -15,26 +15,27 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from mercer._typing import Model, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.scaling import NumericScaler
 from mercer.kernels.encoders import as_narwhals, is_frame
-from mercer.tuning.evaluation import Watch
+from mercer.tuning.scoring import Watch
 from mercer.tuning.search import GridSearchCV
 
 
 def tune(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: Model,
+    X: Objects,
+    y: Targets = None,
     *,
-    grid: Any = "auto",
+    grid: Parameter = "auto",
     scale: bool = True,
-    cv: Any = 5,
-    scoring: Any = None,
-    groups: Any = None,
-    sample_weight: Any = None,
+    cv: Parameter = 5,
+    scoring: Parameter = None,
+    groups: Parameter = None,
+    sample_weight: SampleWeights = None,
     exhaustive: bool = False,
     time_limit: float | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     verbose: bool = False,
     callback: Callable[[int, int, float], None] | None = None,
 ) -> GridSearchCV:
@@ -90,13 +91,12 @@ def tune(
     if sample_weight is not None:
         name = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
         params[f"{name}sample_weight"] = sample_weight
-    with _shown(type(machine).__name__, verbose, callback) as search._watch:
+    with _shown(type(machine).__name__, verbose, callback) as watch, search.using(watch):
         search.fit(X, y, **params)
-    del search._watch
     return search
 
 
-def _has_numbers(estimator: Any, X: Any) -> bool:
+def _has_numbers(estimator: Model, X: Objects) -> bool:
     """Whether there are columns of numbers to scale."""
     kernel = getattr(estimator, "kernel", None)
     if isinstance(kernel, str) and kernel == "precomputed":
@@ -115,7 +115,7 @@ def _has_numbers(estimator: Any, X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "fiub"
 
 
-def _renamed(grid: Any, pipeline: Pipeline) -> Any:
+def _renamed(grid: Parameter, pipeline: Pipeline) -> Any:
     """Let the names of the machine's parameters mean those of the last step."""
     if isinstance(grid, str):
         return grid

@@ -1,0 +1,86 @@
+"""A Gaussian process in one call, with defaults that suit most data."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from mercer._typing import Objects, Seed, Targets
+from mercer.estimators.gp.gaussian_process import GaussianProcessRegressor
+from mercer.exceptions import InvalidInput
+from mercer.kernels.base import Kernel
+from mercer.kernels.vectors.constant import White
+from mercer.kernels.vectors.radial import RBF
+
+
+def GP(
+    X: Objects,
+    y: Targets,
+    kernel: Kernel | None = None,
+    *,
+    starts: int = 3,
+    random_state: Seed = 0,
+) -> GaussianProcessRegressor:
+    """Fit a Gaussian process with defaults that suit most data.
+
+    Targets are scaled, the noise is learnt, the widths start at the spreads of the columns (one for
+    each of up to 20 columns), and the ascent starts several times.
+
+    Parameters
+    ----------
+    X, y
+        The data.
+    kernel : Kernel, optional
+        Needed where ``X`` is not a matrix of numbers; add ``White()`` to learn the noise.
+    starts : int
+        How often the evidence is climbed.
+
+    Returns
+    -------
+    GaussianProcessRegressor
+        Fitted.
+    """
+    if kernel is None:
+        kernel = _kernel_for(X)
+    elif not any(name.rpartition("__")[2] == "noise" for name in kernel.free_parameters()):
+        kernel = kernel + White(0.1)
+    best: GaussianProcessRegressor | None = None
+    random = check_random_state(random_state)
+    for start in range(max(1, starts)):
+        begun = kernel
+        if start:
+            values = kernel.free_parameters()
+            begun = kernel.with_parameters(
+                {name: value * np.exp(random.normal()) for name, value in values.items()}
+            )
+        with warnings.catch_warnings():
+            # flat_parameters says what is flat.
+            warnings.simplefilter("ignore")
+            model = GaussianProcessRegressor(begun, normalize_y=True, alpha=1e-8).fit(X, y)
+        value = model.log_marginal_likelihood_value_
+        if best is None or value > best.log_marginal_likelihood_value_:
+            best = model
+    assert best is not None
+    return best
+
+
+_MOST_WIDTHS = 20
+"""Columns up to which each has a width of its own: each is one more parameter to learn."""
+
+
+def _kernel_for(X: Objects) -> Kernel:
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.ndim != 2 or not rows.size:
+        raise InvalidInput(
+            "GP: X is not a matrix of numbers. Say how to compare the objects: GP(X, y, kernel)."
+        )
+    spreads = rows.std(axis=0)
+    spreads = np.where(spreads > 0, spreads, 1.0) * np.sqrt(rows.shape[1])
+    one_width = len(spreads) > _MOST_WIDTHS or len(spreads) == 1
+    widths = float(np.median(spreads)) if one_width else [float(s) for s in spreads]
+    return 1.0 * RBF(length_scale=widths) + White(0.1)

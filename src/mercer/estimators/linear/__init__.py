@@ -1,0 +1,1 @@
+"""Linear machines, and logistic regression with kernels."""

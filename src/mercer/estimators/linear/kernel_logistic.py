@@ -1,0 +1,242 @@
+"""Kernel logistic regression: probabilities of classes with any kernel on any data."""
+
+from __future__ import annotations
+
+import math
+import time
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._files.fields import COUNT, LABELS, A, Numbers, State
+from mercer._sklearn import Interval, StrOptions, check_targets, num_samples
+from mercer._typing import Array, ClassWeights, IntArray, Objects, Parameter, SampleWeights, Targets
+from mercer.estimators.base import KernelMachine, _check_rows
+from mercer.estimators.kernel_argument import check_definite, check_name
+from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
+from mercer.estimators.on_landmarks import publish_classes, solve_classes
+from mercer.estimators.state import KERNEL, check_classes, check_points
+from mercer.gram.computed import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.points import Points
+from mercer.landmarks.choose import Nystrom
+from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_losses import Logistic
+from mercer.problems.logistic import LogisticProblem
+from mercer.solvers.base import Budget
+from mercer.solvers.logistic_newton import KernelLogisticNewton
+
+
+class KernelLogisticRegression(ClassifierMixin, KernelMachine):
+    r"""Logistic regression with any kernel on any data, exact and certified.
+
+    min ½ Σ_c ‖f_c‖² + C Σ sᵢ (log Σ_c exp(f_c(xᵢ) + b_c) − f_y(xᵢ) − b_y),  y = yᵢ
+
+    Functions are f_c = Σ aᵢ_c k(xᵢ, ·), and at the optimum aᵢ_c = C sᵢ ([c = yᵢ] − pᵢ_c): what a
+    row pulls is the error of its probability. Two classes share one function, the logarithm of the
+    odds. Unlike the scores of a support vector machine, the probabilities need no calibration.
+
+    Parameters
+    ----------
+    C : float
+        The weight of the losses against the penalty.
+    kernel : Kernel, str or function
+        A kernel, the name of one, ``"precomputed"``, or a function of two batches.
+    gamma, degree, coef0
+        Parameters of kernels given by name, as in :class:`SVC`.
+    tol : float
+        The largest slope of the mean loss at the end. The relative gap is at most tol/10,000.
+    fit_intercept : bool
+        Whether there are biases b, which have no penalty.
+    class_weight : dict or "balanced" or None
+        Factors of C for each class.
+    max_iter : int
+        The most steps of Newton's method.
+    time_limit : float, optional
+        Seconds after which it stops.
+    strict : bool
+        Whether a kernel that is not known to be positive definite is an error.
+    approximation : None, int or Nystrom
+        A number M of landmarks, or how to choose them: f is then a function of the landmarks,
+        found in time n·M and memory M², and ``dual_coef_`` speaks of them.
+        ``certificate_.approximation_cost`` bounds how far the optimum is from that of the exact
+        machine.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (functions, n)
+        The coefficients a.
+    intercept_ : array of shape (functions,)
+        The biases.
+    classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    kernel_ : Kernel
+        The kernel, settled on the training data.
+    certificate_ : Certificate
+        How far the answer is from the best one.
+
+    References
+    ----------
+    S. S. Keerthi, K. B. Duan, S. K. Shevade and A. N. Poo, A fast dual algorithm for kernel
+    logistic regression, Machine Learning 61 (2005).
+    """
+
+    STATE: ClassVar[State] = {
+        **KERNEL,
+        "classes_": LABELS,
+        "_fit_points": A(Points, size="rows"),
+        "dual_coef_": Numbers("functions", "rows", any_order=True),
+        "intercept_": Numbers("functions"),
+        "certificate_": A(Certificate),
+        "n_iter_": COUNT,
+    }
+
+    @property
+    def expansion_points(self) -> Points:
+        """The points that the functions are sums over: the training rows, or landmarks."""
+        return self._fit_points
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where functions, classes and rows do not fit."""
+        check_points(self, self._fit_points, self.dual_coef_.shape[1])
+        check_classes(self.classes_, len(self.dual_coef_))
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [str, callable, Kernel],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "strict": ["boolean"],
+        "approximation": "no_validation",
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Parameter = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        class_weight: ClassWeights = None,
+        max_iter: int = 100,
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: int | Nystrom | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Self:
+        """Fit the functions to the classes ``y``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n, …)
+            Training objects, or their Gram matrix for ``kernel="precomputed"``.
+        y : array of shape (n,)
+            The classes.
+        sample_weight : array of shape (n,), optional
+            Factors of C for each row.
+        """
+        self._check_parameters()
+        ends = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._read_training(X, None)
+        y = check_targets(y, multi_output=False, estimator=self)
+        check_consistent_length(X, y)
+        _check_rows(X, type(self).__name__)
+        self.classes_, labels = read_classes(y)
+        n = num_samples(X)
+        weights = read_weights(
+            np.empty((n, 0)), y, sample_weight, self.class_weight, self.classes_, labels
+        )
+        kept = np.flatnonzero(weights > 0)
+        self.kernel_, points = self._bind(X)
+        check_definite(self.kernel_, Definite.POSITIVE, self.strict, type(self).__name__)
+        inside = points if len(kept) == n else points.take(kept)
+        if self.approximation is not None:
+            return self._fit_landmarks(inside, labels[kept], weights[kept], ends)
+        problem = LogisticProblem(
+            labels[kept], self.C * weights[kept], len(self.classes_), bool(self.fit_intercept)
+        )
+        gram = Gram(self.kernel_, inside, dtype=np.float64)
+        budget = Budget(tol=self.tol, max_iter=self.max_iter, deadline=ends)
+        found = KernelLogisticNewton().solve(problem, gram, budget)
+        self.certificate_ = found.certificate
+        self.dual_coef_ = np.zeros((problem.functions, n))
+        self.dual_coef_[:, kept] = found.value.coef.T
+        self.intercept_ = found.value.bias
+        self.n_iter_ = found.statistics.iterations
+        self._fit_points = points
+        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        return self
+
+    def _fit_landmarks(self, points: Points, labels: IntArray, weights: Array, ends: float) -> Self:
+        chosen = self._approximated(self.kernel_, points, by_passes=True)
+        assert chosen is not None
+        gram = chosen.with_targets(labels, weights, bool(self.fit_intercept))
+        # The relative gap that the machine promises without landmarks.
+        tol = float(min(max((1e-4 * self.tol) ** 0.5, 1e-7), 0.1))
+        budget = Budget(tol, 100 * max(self.max_iter, 1), ends)
+        found = solve_classes(gram, Logistic(len(self.classes_)), float(self.C), budget)
+        publish_classes(self, found, gram)
+        self.certificate_ = found.certificate
+        self.n_iter_, self._fit_points = found.certificate.iterations, gram.basis.points
+        self.shape_fit_ = (len(gram.basis), *self.shape_fit_[1:])
+        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        return self
+
+    def decision_function(self, X: Objects) -> Array:
+        """Return f + b: shape (m,) for two classes, else (m, classes)."""
+        X = self._read_new(X)
+        values = self._expand(X, self._fit_points, self.dual_coef_.T) + self.intercept_
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Objects) -> Any:
+        """Return the most probable class of each object."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[places]
+
+    def predict_proba(self, X: Objects) -> Array:
+        """Return the probability of each class, in the order of ``classes_``."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return np.asarray(softmax(scores, copy=True))
+
+    def predict_log_proba(self, X: Objects) -> Array:
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        check_name(self.kernel)
+        Nystrom.of(self.approximation, type(self).__name__)

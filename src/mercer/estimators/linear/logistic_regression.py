@@ -1,0 +1,369 @@
+"""Logistic regression in scikit-learn's grammar, with certificates."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.extmath import softmax
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._files.fields import LABELS, Numbers, State
+from mercer._sklearn import (
+    Hidden,
+    Interval,
+    LinearClassifierMixin,
+    SparseCoefMixin,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
+from mercer._typing import (
+    Array,
+    ClassWeights,
+    IntArray,
+    Matrix,
+    Model,
+    Objects,
+    SampleWeights,
+    Seed,
+    Targets,
+)
+from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.certificate import Certificate
+from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
+from mercer.solvers.base import Budget, Status
+from mercer.solvers.logistic_newton import LinearLogisticNewton
+
+
+class LogisticModel(Protocol):
+    """What a fitted linear logistic regression says of its problem, mercer's or scikit-learn's."""
+
+    penalty: Any
+    C: float
+    l1_ratio: float | None
+    class_weight: ClassWeights
+    fit_intercept: bool
+    intercept_scaling: float
+    solver: str
+    classes_: Any
+    coef_: Any
+    intercept_: Any
+
+
+SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
+
+
+class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+    r"""Logistic regression for two or more classes, exact and certified.
+
+    min ½ Σ_c ‖w_c‖² + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y),  y = yᵢ
+
+    A drop-in for :class:`sklearn.linear_model.LogisticRegression` with its ℓ₂ penalty, or none
+    (``C=np.inf``). Newton's method solves it, with a factorisation where there are few columns
+    and with conjugate gradients where there are many. Two classes have one row of weights.
+
+    Parameters
+    ----------
+    C : float
+        The weight of the losses against the penalty; ``np.inf`` for no penalty.
+    tol : float
+        The largest slope of the mean loss at the end. The relative gap is at most tol/10,000.
+    fit_intercept : bool
+        Whether there are biases b, which have no penalty.
+    class_weight : dict or "balanced" or None
+        Factors of C for each class.
+    max_iter : int
+        The most steps of Newton's method.
+    warm_start : bool
+        Whether a fit starts from the last one.
+    solver : str
+        scikit-learn's names are accepted, and the method is the same for all of them. As there,
+        ``"liblinear"`` is for two classes and penalises the weight of a constant column
+        ``intercept_scaling`` instead of having a free bias.
+    intercept_scaling
+        See ``solver``.
+    penalty, l1_ratio, dual, random_state, verbose, n_jobs
+        Accepted for scikit-learn. The penalty is ℓ₂: another ``l1_ratio`` than 0 is an error.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        How far the answer is from the best one, in the units of the objective above. Without a
+        penalty ``dual_feasibility`` is the slope that is left.
+    """
+
+    STATE: ClassVar[State] = {
+        **ONE_LINEAR,
+        "classes_": LABELS,
+        "coef_": WEIGHTS,
+        "intercept_": Numbers("functions"),
+        "n_iter_": Numbers(1, types="i", low=0),
+    }
+    check_state = check_linear_classes
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "penalty": [
+            StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"})),
+        ],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+        "dual": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+        "solver": [StrOptions(SOLVERS)],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        penalty: str | None = "deprecated",
+        *,
+        C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: ClassWeights = None,
+        random_state: Seed = None,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if self.solver == "liblinear":
+            tags.classifier_tags.multi_class = False
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Objects, y: Targets, sample_weight: SampleWeights = None
+    ) -> LogisticRegression:
+        """Fit the weights to the rows of X and their classes y."""
+        C = read_price(self)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+        self.classes_, labels = read_classes(y)
+        if self.solver == "liblinear" and len(self.classes_) > 2:
+            raise InvalidParameter(
+                "The 'liblinear' solver does not support multiclass classification (n_classes >= "
+                "3). Either use another solver or wrap the estimator in a OneVsRestClassifier to "
+                "keep applying a one-versus-rest scheme."
+            )
+        weights = read_weights(X, y, sample_weight, self.class_weight, self.classes_, labels)
+        kept = np.flatnonzero(weights > 0)
+        gram, problem = pose(
+            X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, C, self, kept
+        )
+        budget = Budget(tol=self.tol, max_iter=self.max_iter)
+        found = LinearLogisticNewton().solve(problem, gram, budget, self._start(problem))
+        self.certificate_ = found.certificate
+        liblinear = self.solver == "liblinear"
+        self._publish(found.value, problem.constant, np.float64 if liblinear else X.dtype)
+        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        return self
+
+    def _start(self, problem: LinearLogisticProblem) -> LogisticAnswer | None:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        W = np.asarray(self.coef_, dtype=np.float64).T
+        if problem.constant:
+            W = np.concatenate([W, np.zeros((1, W.shape[1]))])
+        return LogisticAnswer(W, np.zeros(problem.functions))
+
+    def _publish(self, found: LogisticAnswer, constant: float, dtype: DTypeLike) -> None:
+        W, bias = found.coef.T, found.bias
+        if constant:
+            bias, W = constant * W[:, -1], W[:, :-1]
+        self.coef_: Any = np.ascontiguousarray(W, dtype=dtype)
+        self.intercept_ = np.asarray(bias, dtype=dtype)
+        self.n_iter_ = np.array([self.certificate_.iterations], dtype=np.int32)
+
+    def predict_proba(self, X: Objects) -> Array:
+        """Return the probability of each class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return np.asarray(softmax(scores, copy=False))
+
+    def predict_log_proba(self, X: Objects) -> Array:
+        """Return the logarithms of the probabilities."""
+        return np.log(self.predict_proba(X))
+
+
+def read_price(model: LogisticRegression) -> float:
+    """Return C; refuse penalties that are not there, in scikit-learn's words."""
+    penalty = model.penalty
+    if penalty == "deprecated":
+        if model.l1_ratio is None:
+            warnings.warn(
+                "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. "
+                "Use 0<=l1_ratio<=1 instead.",
+                FutureWarning,
+                stacklevel=caller_level(),
+            )
+        ratio = model.l1_ratio or 0.0
+        penalty = "l1" if ratio == 1 else "elasticnet" if ratio > 0 else "l2"
+        penalty = None if np.isinf(model.C) else penalty
+    else:
+        warnings.warn(
+            "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this "
+            "warning, leave 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. "
+            "Use l1_ratio=0 instead of penalty='l2' and C=np.inf instead of penalty=None.",
+            FutureWarning,
+            stacklevel=caller_level(),
+        )
+        if penalty != "elasticnet" and model.l1_ratio is not None and 0 < model.l1_ratio < 1:
+            warnings.warn(
+                "l1_ratio parameter is only used when penalty is 'elasticnet'. Got "
+                f"(penalty={penalty})",
+                stacklevel=caller_level(),
+            )
+        if (penalty == "l2" and model.l1_ratio != 0) or (penalty == "l1" and model.l1_ratio != 1):
+            warnings.warn(
+                f"Inconsistent values: penalty={penalty} with l1_ratio={model.l1_ratio}. penalty "
+                "is deprecated. Please use l1_ratio only.",
+                stacklevel=caller_level(),
+            )
+        if penalty is None and model.C != 1.0:
+            warnings.warn(
+                "Setting penalty=None will ignore the C and l1_ratio parameters",
+                stacklevel=caller_level(),
+            )
+    if model.n_jobs is not None:
+        warnings.warn(
+            "'n_jobs' has no effect since 1.8 and will be removed in 1.10. You provided "
+            f"'n_jobs={model.n_jobs}', please leave it unspecified.",
+            FutureWarning,
+            stacklevel=caller_level(),
+        )
+    _check_solver(model.solver, penalty, model.dual)
+    return np.inf if penalty is None else float(model.C)
+
+
+def _check_solver(solver: str, penalty: str | None, dual: bool) -> None:
+    problem = ""
+    if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
+        problem = f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty."
+    elif solver != "liblinear" and dual:
+        problem = f"Solver {solver} supports only dual=False, got dual={dual}"
+    elif penalty == "elasticnet" and solver != "saga":
+        problem = f"Only 'saga' solver supports elasticnet penalty, got solver={solver}."
+    elif solver == "liblinear" and penalty is None:
+        problem = "C=np.inf as well as penalty=None is not supported for the liblinear solver"
+    elif penalty not in ("l2", None):
+        problem = (
+            f"mercer's LogisticRegression has the ℓ₂ penalty only, got {penalty}: set l1_ratio=0, "
+            "or use LinearSVC(penalty='l1') for few columns."
+        )
+    if problem:
+        raise InvalidParameter(problem)
+
+
+def read_classes(y: Targets) -> tuple[Any, IntArray]:
+    """Return the classes and the place of each label among them."""
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInput(
+            "This solver needs samples of at least 2 classes in the data, but the data contains "
+            f"only one class: {classes[0]!r}"
+        )
+    return classes, labels
+
+
+def read_weights(
+    X: Matrix,
+    y: Targets,
+    sample_weight: SampleWeights,
+    class_weight: ClassWeights,
+    classes: Targets,
+    labels: IntArray,
+) -> Array:
+    """Return the weight of each row, that of its class included."""
+    weights: Array = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
+    if class_weight is not None:
+        factors = compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=sample_weight
+        )
+        weights *= factors[labels]
+    if (weights < 0).any() or not (weights > 0).any():
+        raise InvalidInput(
+            "Weights of samples and classes have to be 0 or more, and some of them positive; row "
+            f"{int(weights.argmin())} has {weights.min():g}."
+        )
+    return weights
+
+
+def pose(
+    X: Matrix, labels: IntArray, weights: Array, C: float, model: LogisticModel, kept: IntArray
+) -> tuple[FeatureGram, LinearLogisticProblem]:
+    """Return the rows with weight and the problem that a model with these parameters solves."""
+    free = np.isinf(C)
+    liblinear = model.solver == "liblinear" and model.fit_intercept
+    if len(kept) < len(weights):
+        X, labels, weights = X[kept], labels[kept], weights[kept]
+    problem = LinearLogisticProblem(
+        labels,
+        weights if free else C * weights,
+        len(model.classes_),
+        intercept=model.fit_intercept and not liblinear,
+        penalised=not free,
+        constant=float(model.intercept_scaling) if liblinear else 0.0,
+    )
+    return FeatureGram.of_rows(X), problem
+
+
+def warn_unfinished(model: Model, status: Status, certificate: Certificate, tol: float) -> None:
+    """Warn where the solver stopped before its tolerance."""
+    if status is Status.OPTIMAL:
+        return
+    name = type(model).__name__
+    solver = f" ({model.solver})" if hasattr(model, "solver") else ""
+    warnings.warn(
+        f"{name}{solver} failed to converge: after {certificate.iterations} steps of Newton's "
+        f"method the relative gap is {certificate.relative_gap:.2g} at tol={tol:g}. "
+        f"{status.advice}",
+        ConvergenceWarning,
+        stacklevel=caller_level(),
+    )

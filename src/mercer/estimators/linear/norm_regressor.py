@@ -1,0 +1,136 @@
+"""Linear regression in a norm of the residuals."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, validate_data
+
+from mercer._files.fields import COUNT, Number, Numbers, State
+from mercer._sklearn import LinearModel, fit_context
+from mercer._typing import Array, Objects, Targets
+from mercer.estimators.state import ONE_LINEAR, check_weights
+from mercer.exceptions import InvalidParameter, NotPositiveDefinite
+from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
+from mercer.problems.penalties import L2, PenaltyAnswer, PenaltyProblem
+from mercer.solvers.base import Budget
+from mercer.solvers.least_squares import accurate
+from mercer.solvers.linear_programs import ChebyshevProgram, TiltedVertices
+
+_MOST_VERTICES = 100_000
+"""Steps from vertex to vertex, of which L1 regression takes about as many as there are rows."""
+
+
+class NormRegressor(RegressorMixin, LinearModel):
+    r"""Linear regression with the least norm of the residuals, certified.
+
+    min ‖y − Xw − b‖  in L1, L2, L∞ or √(rᵀPr)
+
+    L1 goes from vertex to vertex and L∞ is a linear program of HiGHS: both are exact and come with
+    a dual point. L2 and P are solved by a singular value decomposition with scaled columns and
+    refinement in extended precision, XᵀX is never formed; if the columns depend on each other, the
+    shortest weights are taken and ``rank_`` says so.
+
+    Parameters
+    ----------
+    norm : 1, 2, inf or array of shape (n_samples, n_samples)
+        The norm, or a positive definite matrix P.
+    fit_intercept : bool
+        Whether there is an intercept b.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    norm_ : float
+        The norm of the residuals.
+    rank_ : int
+        The number of independent columns, the one of the intercept included.
+    interpolated_ : array of int
+        L1: the rows that the fit goes through, one for each independent column. L∞: the rows with
+        the largest residual that decide. Otherwise empty.
+    multipliers_ : array of shape (n_samples,)
+        The dual point.
+    certificate_ : Certificate
+        How far the answer is from the best one: of the norm for L1 and L∞, of its square otherwise.
+
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.
+    """
+
+    STATE: ClassVar[State] = {
+        **ONE_LINEAR,
+        "norm_": Number(low=0),
+        "rank_": COUNT,
+        "interpolated_": Numbers("interpolated", types="i", low=0),
+        "multipliers_": Numbers("rows"),
+    }
+    check_state = check_weights
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "norm": ["array-like", int, float],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(self, norm: float | ArrayLike = 2, *, fit_intercept: bool = True) -> None:
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets) -> NormRegressor:
+        """Fit the weights to the rows of X and their targets y."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
+        b = np.asarray(y, np.float64)
+        self.interpolated_ = np.empty(0, np.intp)
+        if np.ndim(self.norm) == 0 and self.norm in (1, np.inf):
+            gram = FeatureGram.of_rows(A)
+            found = (
+                TiltedVertices().solve(TiltedProblem(b), gram, Budget(max_iter=_MOST_VERTICES))
+                if self.norm == 1
+                else ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
+            )
+            x, self.multipliers_, self.interpolated_ = found.value
+            self.certificate_ = found.certificate
+            self.rank_ = int(np.linalg.matrix_rank(A))
+            self.norm_ = found.certificate.primal
+        else:
+            root = self._root(len(b))
+            A, b = (A, b) if root is None else (root @ A, root @ b)
+            squares = accurate(A, b)
+            x, self.rank_ = squares.x, squares.rank
+            problem, product = PenaltyProblem(b, L2()), A @ x
+            self.multipliers_ = problem.multipliers(A, b - product)
+            answer = PenaltyAnswer(x, self.multipliers_)
+            self.certificate_ = problem.certify(answer, FeatureGram.of_rows(A), product)
+            self.norm_ = float(np.sqrt(self.certificate_.primal))
+        self.coef_: Array = x[: X.shape[1]]
+        self.intercept_: float = float(x[-1]) if self.fit_intercept else 0.0
+        return self
+
+    def _root(self, n: int) -> Array | None:
+        """Return the transposed Cholesky factor of P, None for the identity."""
+        if np.ndim(self.norm) == 0:
+            if self.norm != 2:
+                raise InvalidParameter(f"norm={self.norm!r} has to be 1, 2, inf or a matrix P.")
+            return None
+        P = check_array(self.norm, dtype=np.float64)
+        if P.shape != (n, n) or not np.allclose(P, P.T):
+            raise InvalidParameter(
+                f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
+                f"row and a column for each of the {n} samples."
+            )
+        try:
+            return np.asarray(linalg.cholesky(P))
+        except linalg.LinAlgError:
+            least = float(np.linalg.eigvalsh(P).min())
+            raise NotPositiveDefinite(
+                f"The matrix of the norm has the eigenvalue {least:.3g}, so √(rᵀPr) is no norm; "
+                "use a positive definite one."
+            ) from None

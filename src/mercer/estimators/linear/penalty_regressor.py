@@ -1,0 +1,139 @@
+"""Linear regression with any penalty of the residuals."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from mercer._files.fields import COUNT, Numbers, State
+from mercer._sklearn import Hidden, Interval, LinearModel, StrOptions, fit_context
+from mercer._typing import Array, Objects, Seed, Targets
+from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.state import ONE_LINEAR, check_weights
+from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
+from mercer.solvers.base import Budget, Status
+from mercer.solvers.newton import LeastPenalties
+
+
+class PenaltyRegressor(RegressorMixin, LinearModel):
+    r"""Linear regression with the least sum of penalties of the residuals, certified.
+
+    min Σ φ(yᵢ − w·xᵢ − b)
+
+    Least squares by factorisation, L1 and quantiles from vertex to vertex, the dead zone as a
+    linear program, Huber's penalty and the log barrier by Newton's method. ``LargeError`` is not
+    convex: the fit starts several times and keeps the best answer, and no certificate can prove
+    that it is the best of all.
+
+    Parameters
+    ----------
+    penalty : Penalty or str
+        φ: :class:`L2`, :class:`L1`, :class:`Huber`, :class:`DeadZone`, :class:`LogBarrier`,
+        :class:`LargeError`, :class:`Quantile`; or the name of one with its default parameter, such
+        as ``"huber"`` or ``"dead_zone"``.
+    fit_intercept : bool
+        Whether there is an intercept b.
+    tol : float
+        Newton's method ends when the next step would lower the objective by less than a share of
+        about tol².
+    max_iter : int
+        The most steps.
+    n_init : int
+        Starts where the penalty is not convex: least squares, L1, and random rows.
+    random_state : int, RandomState or None
+        Chooses the random rows.
+    n_starts : int
+        The old name of ``n_init``.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        How far the answer is from the best one.
+    values_ : array
+        The objective that each start reached, best first.
+
+    References
+    ----------
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.2.
+    """
+
+    STATE: ClassVar[State] = {**ONE_LINEAR, "values_": Numbers("starts"), "n_iter_": COUNT}
+    check_state = check_weights
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "penalty": [Penalty, StrOptions(set(NAMES))],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_starts": [
+            Interval(Integral, 1, None, closed="left"),
+            Hidden(StrOptions({"deprecated"})),
+        ],
+    }
+
+    def __init__(
+        self,
+        penalty: Penalty | str = "huber",
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 20,
+        random_state: Seed = None,
+        n_starts: int | str = "deprecated",
+    ) -> None:
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_starts = n_starts
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
+        """Fit the weights to the rows of X and their targets y."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
+        penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
+        problem = PenaltyProblem(np.asarray(y, np.float64), penalty)
+        method = LeastPenalties(self._read_n_init(), check_random_state(self.random_state))
+        budget = Budget(tol=self.tol, max_iter=self.max_iter)
+        found = method.solve(problem, FeatureGram.of_rows(A), budget)
+        x, self.certificate_ = found.value.x, found.certificate
+        self.coef_: Array = x[: X.shape[1]]
+        self.intercept_: float = float(x[-1]) if self.fit_intercept else 0.0
+        values = found.statistics.details.get("values", [found.certificate.primal])
+        self.values_: Array = np.array(values)
+        self.n_iter_ = max(found.statistics.iterations, 1)
+        if found.status is not Status.OPTIMAL:
+            warnings.warn(
+                f"PenaltyRegressor stopped after {self.n_iter_} steps with a relative gap of "
+                f"{found.certificate.relative_gap:.2g}. {found.status.advice}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _read_n_init(self) -> int:
+        if self.n_starts == "deprecated":
+            return self.n_init
+        warnings.warn(
+            "PenaltyRegressor: 'n_starts' is now called 'n_init', as everywhere; the old name "
+            "will be removed.",
+            FutureWarning,
+            stacklevel=caller_level(),
+        )
+        return int(self.n_starts)

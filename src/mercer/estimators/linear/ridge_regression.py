@@ -1,0 +1,179 @@
+"""Ridge regression in scikit-learn's grammar, with certificates."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from mercer._files.fields import TEXT, Maybe, State
+from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
+from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
+from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
+from mercer.estimators.state import LINEAR, check_weights
+from mercer.exceptions import InvalidParameter
+from mercer.problems.certificate import Certificate
+from mercer.problems.elastic_net import in_units
+from mercer.solvers.base import Budget
+from mercer.solvers.gram_cache import GramCache
+from mercer.solvers.lasso import ElasticNetDescent
+from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
+
+
+class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
+    r"""Least squares with a squared ℓ₂ penalty, certified.
+
+    min ‖y − Xw − b‖² + α‖w‖²
+
+    A drop-in for :class:`sklearn.linear_model.Ridge`. Here λ of textbooks is α. Cholesky factors
+    of the smaller of XᵀX and XXᵀ solve it, a singular value decomposition where α is next to
+    nothing, conjugate gradients on large sparse data, coordinate descent for weights ≥ 0.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (targets,)
+        The weight of the penalty, one for all targets or one for each.
+    fit_intercept : bool
+        Whether there is an intercept, which has no penalty.
+    copy_X : bool
+        Accepted for scikit-learn; X is never changed.
+    max_iter : int or None
+        The most rounds of an iterative method.
+    tol : float
+        The relative gap at the end of an iterative method is at most tol/100.
+    solver : str
+        A name of scikit-learn's; the method is chosen by the data.
+    positive : bool
+        Whether weights have to be 0 or more.
+    random_state
+        Accepted for scikit-learn.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, solver_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        How far the answer is from the best one; with several targets of all together.
+    certificates_ : list of Certificate
+        One for each target.
+    """
+
+    STATE: ClassVar[State] = {**LINEAR, "solver_": Maybe(TEXT)}
+    check_state = check_weights
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "fit_intercept": ["boolean"],
+        "copy_X": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "solver": [
+            StrOptions({"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"})
+        ],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha: ArrayLike = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Seed = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Ridge:
+        """Fit the weights to the rows of X and their targets y, one column for each target."""
+        self._check_solver(sparse.issparse(X))
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csc",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+        )
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+        data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
+        alphas = self._read_alphas(data.Y.shape[1])
+        most = 10**6 if self.max_iter is None else self.max_iter
+        budget = Budget(tol=self.tol * SHARPNESS, max_iter=most)
+        bounded = ElasticNetDescent(GramCache(data.design))
+        free = PlainLeastSquares() if self.positive else RidgeFactors(data.design)
+        solutions = []
+        for target, a in enumerate(alphas):
+            problem = data.problem(target, 0.0, float(a), self.positive)
+            method = bounded if self.positive and a > 0 else free
+            solutions.append(method.solve(problem, data.gram, budget))
+        coef = np.stack([solution.value.w for solution in solutions])
+        # The objective has no factors of one half.
+        self.certificates_ = [in_units(solution.certificate, 2.0) for solution in solutions]
+        self.certificate_ = Certificate.total(self.certificates_)
+        intercepts = data.intercepts(coef).astype(X.dtype)
+        self.coef_: Array = (coef[0] if len(coef) == 1 else coef).astype(X.dtype)
+        self.intercept_: Any = 0.0
+        if self.fit_intercept:
+            self.intercept_ = X.dtype.type(intercepts[0]) if y.ndim == 1 else intercepts
+        rounds = np.array([certificate.iterations for certificate in self.certificates_])
+        self.n_iter_: Any = rounds if rounds.any() else None
+        usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
+        chosen = "lbfgs" if self.positive else usual
+        self.solver_ = chosen if self.solver == "auto" else self.solver
+        warn_unfinished(self.certificates_, self.tol)
+        return self
+
+    def _check_solver(self, is_sparse: bool) -> None:
+        if self.solver == "lbfgs" and not self.positive:
+            raise InvalidParameter(
+                "'lbfgs' solver can be used only when positive=True. Please use another solver."
+            )
+        if self.positive and self.solver not in ("auto", "lbfgs"):
+            raise InvalidParameter(
+                f"solver='{self.solver}' does not support positive fitting. Please set the solver "
+                "to 'auto' or 'lbfgs', or set `positive=False`"
+            )
+        if is_sparse and self.fit_intercept and self.solver in ("svd", "cholesky", "saga"):
+            raise InvalidParameter(
+                f"solver='{self.solver}' does not support fitting the intercept on sparse data. "
+                "Please set the solver to 'auto' or 'lsqr', 'sparse_cg', 'sag', 'lbfgs' or set "
+                "`fit_intercept=False`"
+            )
+
+    def _read_alphas(self, targets: int) -> Array:
+        alphas = np.asarray(self.alpha, np.float64).ravel()
+        if alphas.size not in (1, targets):
+            raise InvalidParameter(
+                "Number of targets and number of penalties do not correspond: "
+                f"{alphas.size} != {targets}"
+            )
+        if not (alphas >= 0).all():
+            raise InvalidParameter(f"alpha={self.alpha!r} has to be 0 or more.")
+        return np.broadcast_to(alphas, targets)

@@ -1,0 +1,410 @@
+"""Lasso and elastic net in scikit-learn's grammar, with certificates."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Number, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, validate_data
+
+from mercer._files.fields import Maybe, State
+from mercer._sklearn import (
+    Interval,
+    LinearModel,
+    StrOptions,
+    check_precomputed_gram_matrix,
+    check_sample_weight,
+    fit_context,
+)
+from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
+from mercer.estimators.linear.centred import Centred
+from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.problems.certificate import Certificate
+from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
+from mercer.solvers.base import Budget, Solution, Solver
+from mercer.solvers.gram_cache import GramCache
+from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
+
+SHARPNESS = 1e-2
+"""The relative gap at the end, as a share of ``tol``: 1e-6 with the default of 1e-4."""
+
+
+class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
+    r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
+
+    min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
+
+    A drop-in for :class:`sklearn.linear_model.ElasticNet`. Working sets of columns are solved by
+    coordinate descent and Newton steps on their Gram matrix, without the columns that gap-safe
+    spheres screen; extrapolated residuals prove the answer. X is never copied. In the form
+    ‖Xw − y‖² + λ‖w‖₁ that textbooks use, λ is 2nα: multiply by 2n, divide to come back.
+
+    Parameters
+    ----------
+    alpha : float
+        The weight α of the penalties.
+    l1_ratio : float
+        The share ρ of the ℓ₁ penalty.
+    fit_intercept : bool
+        Whether there is an intercept b, which has no penalty.
+    precompute : bool or array
+        Accepted for scikit-learn; a given Gram matrix is checked, and not needed.
+    max_iter : int
+        The most rounds of coordinate descent.
+    copy_X : bool
+        Accepted for scikit-learn; X is never changed.
+    tol : float
+        The relative duality gap at the end is at most tol/100.
+    warm_start : bool
+        Whether a fit starts from the last one.
+    positive : bool
+        Whether weights have to be 0 or more.
+    random_state, selection
+        Accepted for scikit-learn; coordinates are visited in turn.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, dual_gap_, sparse_coef_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        How far the answer is from the best one, in the units of the objective above; with several
+        targets of all together.
+    certificates_ : list of Certificate
+        One for each target.
+    n_screened_ : int or list of int
+        How many columns were proved to have the weight zero at every optimum, for each target, and
+        left out. Columns are tested where there are more of them than rows; elsewhere it is 0.
+
+    References
+    ----------
+    M. Massias, A. Gramfort and J. Salmon, Celer: a fast solver for the lasso with dual
+    extrapolation, International Conference on Machine Learning (2018).
+
+    O. Fercoq, A. Gramfort and J. Salmon, Mind the duality gap: safer rules for the lasso,
+    International Conference on Machine Learning (2015).
+    """
+
+    STATE: ClassVar[State] = {**LINEAR, "dual_gap_": Maybe(CONSTANTS)}
+    check_state = check_weights
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "fit_intercept": ["boolean"],
+        "precompute": ["boolean", "array-like"],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "copy_X": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "positive": ["boolean"],
+        "random_state": ["random_state"],
+        "selection": [StrOptions({"cyclic", "random"})],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        precompute: bool | ArrayLike = False,
+        max_iter: int = 1000,
+        copy_X: bool = True,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Seed = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.copy_X = copy_X
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Objects, y: Targets, sample_weight: SampleWeights = None, check_input: bool = True
+    ) -> Any:
+        """Fit the weights to the rows of X and their targets y, one column for each target."""
+        if self.alpha == 0:
+            warnings.warn(
+                "With alpha=0, this algorithm does not converge well. You are advised to use the "
+                "LinearRegression estimator: it is plain least squares.",
+                stacklevel=2,
+            )
+        if check_input:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csc",
+                dtype=[np.float64, np.float32],
+                accept_large_sparse=False,
+                multi_output=True,
+                y_numeric=True,
+            )
+        weights = self._read_weights(X, sample_weight)
+        data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
+        self._check_gram(X, data)
+        start = getattr(self, "coef_", None) if self.warm_start else None
+        starts = np.atleast_2d(start) if start is not None else [None] * data.Y.shape[1]
+        n = X.shape[0]
+        l1, l2 = self.alpha * self.l1_ratio * n, self.alpha * (1 - self.l1_ratio) * n
+        budget = Budget(tol=self.tol * SHARPNESS, max_iter=self.max_iter or -1)
+        method = self._method(data, l1, l2)
+        solutions = []
+        for target, w in enumerate(starts):
+            problem = data.problem(target, l1, l2, self.positive)
+            first = None if w is None else problem.evaluate(data.design, w.astype(np.float64))
+            solutions.append(method.solve(problem, data.gram, budget, first))
+        self._publish(solutions, data, X.dtype, y.ndim == 1 or y.shape[1] == 1)
+        return self
+
+    def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> Array | None:
+        """Return the weights, scaled to a mean of 1 as in scikit-learn."""
+        if sample_weight is None or isinstance(sample_weight, Number):
+            return None
+        weights: Array = check_sample_weight(sample_weight, X, dtype=np.float64)
+        return np.asarray(weights * (len(weights) / weights.sum()))
+
+    def _check_gram(self, X: Matrix, data: Centred) -> None:
+        given = isinstance(self.precompute, np.ndarray) and not sparse.issparse(X)
+        if not given or data.design.weights is not None:
+            return
+        if self.fit_intercept and not np.allclose(data.x_mean, 0):
+            warnings.warn(
+                "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
+                "matrix.",
+                stacklevel=3,
+            )
+            return
+        check_precomputed_gram_matrix(X, self.precompute, data.x_mean, np.ones(X.shape[1]))
+
+    def _method(self, data: Centred, l1: float, l2: float) -> Solver[LassoProblem, LassoAnswer]:
+        """Return what solves problems with these penalties."""
+        if l1 == 0.0 and l2 == 0.0:
+            return PlainLeastSquares()
+        if l1 == 0.0 and not self.positive:
+            return RidgeFactors(data.design)
+        return ElasticNetDescent(GramCache(data.design))
+
+    def _publish(
+        self,
+        solutions: list[Solution[LassoAnswer]],
+        data: Centred,
+        dtype: np.dtype[Any],
+        single: bool,
+    ) -> None:
+        n = len(data.Y)
+        coef = np.stack([solution.value.w for solution in solutions])
+        # In scikit-learn's units, where the loss is a mean over the rows.
+        self.certificates_ = [in_units(solution.certificate, 1 / n) for solution in solutions]
+        self.certificate_ = Certificate.total(self.certificates_)
+        gaps = np.array([max(certificate.gap, 0.0) for certificate in self.certificates_])
+        rounds = [certificate.iterations for certificate in self.certificates_]
+        intercepts = data.intercepts(coef).astype(dtype)
+        self.coef_: Array = coef[0].astype(dtype) if single else coef.astype(dtype)
+        self.intercept_: Any = 0.0
+        if self.fit_intercept:
+            self.intercept_ = dtype.type(intercepts[0]) if single else intercepts
+        self.dual_gap_: Any = float(gaps[0]) if single else gaps
+        self.n_iter_: Any = rounds[0] if single else rounds
+        screened = [solution.statistics.details.get("screened", 0) for solution in solutions]
+        self.n_screened_: Any = screened[0] if single else screened
+        warn_unfinished(self.certificates_, self.tol)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The weights as a sparse matrix."""
+        return sparse.csr_matrix(np.atleast_2d(self.coef_))
+
+
+class Lasso(ElasticNet):
+    r"""Least squares with an ℓ₁ penalty, exact and certified.
+
+    min ‖y − Xw − b‖²/2n + α‖w‖₁
+
+    A drop-in for :class:`sklearn.linear_model.Lasso`; see :class:`ElasticNet` for parameters,
+    attributes and the method. In the form ‖Xw − y‖² + λ‖w‖₁, λ is 2nα.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: rule for name, rule in ElasticNet._parameter_constraints.items() if name != "l1_ratio"
+    }
+
+    l1_ratio = 1.0
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        precompute: bool | ArrayLike = False,
+        copy_X: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        positive: bool = False,
+        random_state: Seed = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+
+def enet_path(
+    X: Objects,
+    y: Targets,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    alphas: int | ArrayLike = 100,
+    precompute: str | bool | ArrayLike = "auto",
+    Xy: ArrayLike | None = None,
+    copy_X: bool = True,
+    coef_init: ArrayLike | None = None,
+    verbose: bool | int = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    **params: Parameter,
+) -> Any:
+    """Return the weights of the elastic net for many α, each fit from the one before.
+
+    A drop-in for :func:`sklearn.linear_model.enet_path`, without an intercept as there.
+
+    Parameters
+    ----------
+    X, y : array or sparse matrix, array
+        The data, one target.
+    l1_ratio : float
+        The share of the ℓ₁ penalty.
+    eps : float
+        The smallest α over the largest, where ``alphas`` is a number.
+    alphas : int or array
+        How many α there are, from the smallest that gives zeros only; or the α themselves.
+    precompute, Xy, copy_X, verbose, check_input
+        Accepted for scikit-learn, and not needed.
+    coef_init : array or None
+        Where the first fit starts.
+    return_n_iter : bool
+        Whether the numbers of rounds come as a fourth result.
+    positive : bool
+        Whether weights have to be 0 or more.
+    tol, max_iter
+        As in :class:`ElasticNet`.
+    **params
+        ``random_state``, ``selection`` and ``do_screening`` are accepted for scikit-learn.
+
+    Returns
+    -------
+    alphas, coefs, dual_gaps : arrays of shape (α,), (columns, α) and (α,)
+        The gaps are those of the objective of :class:`ElasticNet`.
+    """
+    unknown = set(params) - {"random_state", "selection", "do_screening"}
+    if unknown:
+        raise InvalidParameter(f"Unexpected parameters in params: {sorted(unknown)}; remove them.")
+    if not 0 <= l1_ratio <= 1:
+        raise InvalidParameter(f"l1_ratio={l1_ratio!r} is a share; give a number from 0 to 1.")
+    X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32])
+    y = check_array(y, dtype=np.float64, ensure_2d=False)
+    if y.ndim != 1:
+        raise InvalidInput(
+            f"y has the shape {y.shape}; a path is for one target: call it for each column."
+        )
+    if len(y) != X.shape[0]:
+        raise InvalidInput(f"X has {X.shape[0]} rows and y has {len(y)} numbers; they must match.")
+    n = len(y)
+    data = Centred(X, y[:, None], None, False)
+    problem = data.problem(0, 0.0, 0.0, positive)
+    if isinstance(alphas, Integral):
+        alphas = _grid(data.design.correlate(problem.y) / n, l1_ratio, eps, int(alphas), positive)
+    else:
+        alphas = np.sort(check_array(alphas, ensure_2d=False, dtype=np.float64))[::-1]
+    if not alphas.size or alphas.min() < 0:
+        raise InvalidParameter(f"alphas={alphas!r} have to be numbers of 0 or more.")
+    penalties = [(a * l1_ratio * n, a * (1 - l1_ratio) * n) for a in alphas]
+    start = None
+    if coef_init is not None:
+        start = problem.evaluate(data.design, np.asarray(coef_init, np.float64))
+    budget = Budget(tol=tol * SHARPNESS, max_iter=max_iter)
+    path = WorkingSets().path(problem, data.gram, penalties, budget, start)
+    coefs = np.empty((X.shape[1], len(alphas)), dtype=X.dtype, order="F")
+    certificates = []
+    for at, solution in enumerate(path):
+        coefs[:, at] = solution.value.w
+        certificates.append(in_units(solution.certificate, 1 / n))
+    warn_unfinished(certificates, tol)
+    gaps = np.array([max(certificate.gap, 0.0) for certificate in certificates])
+    rounds = [certificate.iterations for certificate in certificates]
+    return (alphas, coefs, gaps, rounds) if return_n_iter else (alphas, coefs, gaps)
+
+
+def lasso_path(X: Objects, y: Targets, **options: Any) -> Any:
+    """Return the weights of the lasso for many α, each fit from the one before.
+
+    A drop-in for :func:`sklearn.linear_model.lasso_path`; :func:`enet_path` with ``l1_ratio=1``,
+    where the options are explained.
+    """
+    if "l1_ratio" in options:
+        raise InvalidParameter("lasso_path has l1_ratio=1; use enet_path for other values.")
+    return enet_path(X, y, l1_ratio=1.0, **options)
+
+
+def _grid(slopes: Array, l1_ratio: float, eps: float, count: int, positive: bool) -> Array:
+    """Return α from the smallest that gives zeros only down to ``eps`` of it."""
+    if l1_ratio == 0:
+        raise InvalidParameter(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a "
+            "grid by providing your estimator with the appropriate `alphas=` argument."
+        )
+    most = max(float((slopes if positive else np.abs(slopes)).max()), 0.0) / l1_ratio
+    smallest = float(np.finfo(np.float64).resolution)
+    if most <= smallest:
+        return np.full(count, smallest)
+    return np.geomspace(most, most * eps, count)
+
+
+def warn_unfinished(certificates: list[Certificate], tol: float) -> None:
+    """Warn of fits that ended before their gap was small enough."""
+    worst = max(certificates, key=lambda certificate: certificate.relative_gap)
+    # A gap that rounding keeps above a tiny tol is no failure.
+    if worst.status == "max_iter" or (worst.status == "stalled" and worst.relative_gap > tol):
+        warnings.warn(
+            "Objective did not converge. You might want to increase the number of iterations, "
+            "check the scale of the features or consider increasing regularisation. Duality gap: "
+            f"{worst.gap:.3e}, relative to the objective {worst.relative_gap:.1e}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

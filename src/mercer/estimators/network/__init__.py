@@ -1,0 +1,1 @@
+"""Perceptrons and networks."""

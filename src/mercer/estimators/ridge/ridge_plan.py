@@ -1,0 +1,160 @@
+"""The plan of a kernel ridge regression: (K + λW⁻¹)c + b = y; all λ from one factorisation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from mercer._sklearn import check_sample_weight, check_targets
+from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
+from mercer.estimators.base import FitData, FitPlan, Functions
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.linalg.shifted import solve_shifts
+from mercer.solvers.box_qp import Scratch
+
+_TOL = 1e-11
+"""Relative residual of answers on a path, whose values are compared and not published."""
+_STRIP = 64
+"""Rows copied at once, which the next copy finds in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetRule:
+    """One function for each target, whose values are the answers."""
+
+    one_target: bool
+
+    def predict(self, values: Array) -> Array:
+        """Return the values in the shape of the targets."""
+        return values[:, 0] if self.one_target else values
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeTargets:
+    """Targets and weights of the rows that have a weight > 0."""
+
+    rows: IntArray
+    Y: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, data: FitData) -> RidgeTargets:
+        """Read the targets and weights of a fit."""
+        targets, weights = read_targets(data.y), read_weights(data.sample_weight, data.count)
+        rows = np.flatnonzero(weights > 0)
+        return cls(rows, targets.reshape(len(targets), -1)[rows], weights[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePlan(FitPlan[TargetRule]):
+    """One linear system for each target, with its own λ."""
+
+    rule: TargetRule
+    targets: RidgeTargets
+    alphas: Array
+    fit_intercept: bool
+    position: tuple[float, ...] = ()
+
+    def continues(self, other: RidgePlan) -> bool:
+        return self.targets is other.targets
+
+    @classmethod
+    def solve_path(
+        cls,
+        plans: Sequence[RidgePlan],
+        K: Array,
+        train: IntArray,
+        memory: Scratch,
+        deadline: float,
+    ) -> list[Functions | None]:
+        began = time.perf_counter()
+        rows = plans[0].targets.rows
+        A = _part(K, train[rows], memory)
+        scale = np.sqrt(plans[0].targets.weights)[:, None]
+        if (scale != 1).any():
+            A *= scale
+            A *= scale.T
+        B = scale * plans[0].targets.Y
+        if any(plan.fit_intercept for plan in plans):
+            B = np.hstack([B, scale])
+        grid = np.unique([plan.alphas for plan in plans])
+        answers = scale * solve_shifts(A, B, grid, _TOL)
+        seconds = (time.perf_counter() - began) / len(plans)
+        found: list[Functions | None] = []
+        for plan in plans:
+            count = len(plan.alphas)
+            columns, intercepts = np.zeros((len(train), count)), np.zeros(count)
+            for j, place in enumerate(np.searchsorted(grid, plan.alphas)):
+                x = answers[place, :, j]
+                if plan.fit_intercept:
+                    x, intercepts[j] = _without_bias(x, answers[place, :, -1])
+                columns[rows, j] = x
+            fine = np.isfinite(columns).all()
+            found.append(Functions(columns, intercepts, "optimal", seconds) if fine else None)
+        return found
+
+
+def _part(K: Array, at: IntArray, memory: Scratch) -> Array:
+    """Return K of some rows with themselves, strip by strip, in memory that is used again."""
+    A = memory.matrix(len(at), -2)
+    strip = np.empty((_STRIP, len(K)))
+    for s in range(0, len(at), _STRIP):
+        some = at[s : s + _STRIP]
+        whole = np.take(K, some, axis=0, out=strip[: len(some)], mode="clip")
+        np.take(whole, at, axis=1, out=A[s : s + _STRIP], mode="clip")
+    return A
+
+
+def _without_bias(x: Array, ones: Array) -> tuple[Array, float]:
+    """Return the coefficients and the intercept from (K + λW⁻¹)⁻¹y and (K + λW⁻¹)⁻¹1."""
+    intercept = float(x.sum() / ones.sum())
+    return x - intercept * ones, intercept
+
+
+def read_targets(y: Targets) -> Array:
+    """Return checked targets."""
+    return np.asarray(check_targets(y, multi_output=True, y_numeric=True), dtype=np.float64)
+
+
+def read_weights(sample_weight: SampleWeights, count: int) -> Array:
+    """Return checked weights, one for each row."""
+    if sample_weight is None or isinstance(sample_weight, Real):
+        weights = np.full(count, 1.0 if sample_weight is None else float(sample_weight))
+    else:
+        rows = np.empty((count, 0))
+        weights = np.asarray(check_sample_weight(sample_weight, rows, dtype=np.float64))
+    if (weights < 0).any() or not (weights > 0).any():
+        raise InvalidInput(
+            f"KernelRidge: sample_weight has to be ≥ 0 and not 0 everywhere; row "
+            f"{int(weights.argmin())} has {weights.min():g}."
+        )
+    return weights
+
+
+def check_alphas(given: Parameter) -> Array:
+    """Return λ as an array; raise where it holds no numbers ≥ 0."""
+    alphas = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    if alphas.ndim != 1 or not alphas.size or not np.isfinite(alphas).all() or alphas.min() < 0:
+        raise InvalidParameter(
+            f"KernelRidge: alpha={given!r} has to be a number ≥ 0, or a list of them."
+        )
+    return alphas
+
+
+def spread_alphas(given: Parameter, targets: int) -> Array:
+    """Return λ for each target, NaN where it is to be chosen."""
+    if isinstance(given, str):
+        return np.full(targets, np.nan)
+    if isinstance(given, Real) and 0 <= float(given) < np.inf:
+        return np.full(targets, float(given))
+    alphas = check_alphas(given)
+    if len(alphas) not in (1, targets):
+        raise InvalidParameter(
+            f"KernelRidge: alpha has {len(alphas)} values for {targets} targets; one for all "
+            "or one for each is needed."
+        )
+    return np.array(np.broadcast_to(alphas, targets))

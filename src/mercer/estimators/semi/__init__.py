@@ -1,0 +1,1 @@
+"""Machines for few labels among many points."""

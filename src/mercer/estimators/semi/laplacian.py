@@ -1,0 +1,208 @@
+"""What machines for few labels share: the graph on all points, the fit, and its judge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._files.fields import COUNT, CSR, A, Maybe, Number, State, WrongState
+from mercer._sklearn import Interval, StrOptions
+from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
+from mercer.estimators.base import KernelMachine, _check_rows
+from mercer.estimators.kernel_argument import (
+    caller_level,
+    check_definite,
+    check_name,
+)
+from mercer.estimators.state import KERNEL, check_points
+from mercer.exceptions import DisconnectedGraphWarning, InvalidInput
+from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
+from mercer.gram.feature_gram import gram_of
+from mercer.gram.neighbours import (
+    WEIGHTS,
+    NeighbourGraph,
+    held_precision,
+    held_with_graph,
+    neighbour_graph,
+)
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.points import Points
+from mercer.problems.certificate import Certificate
+from mercer.problems.manifold import (
+    ManifoldFunctions,
+    ManifoldProblem,
+    ManifoldProblems,
+    Roughness,
+)
+from mercer.solvers.base import Budget, Status
+from mercer.solvers.manifold_newton import ManifoldNewton
+
+KernelParameter: TypeAlias = Kernel | str | Callable[[Any, Any], Any]
+"""What users give as ``kernel``: one of ours, a name, or a function of two batches."""
+Pose = Callable[[Roughness], list[ManifoldProblem]]
+"""Makes the problems of a machine, given the roughness on its graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFunctions:
+    """Coefficients and constants, a column for each function, and f + b at all training points."""
+
+    coef: Array
+    bias: Array
+    values: Array
+
+
+class LaplacianMachine(KernelMachine):
+    """What both machines share: the graph, the fit of several functions, and their values."""
+
+    STATE: ClassVar[State] = {
+        **KERNEL,
+        "_fit_points": A(Points, size="rows"),
+        "graph_": CSR,
+        "n_connected_components_": COUNT,
+        "certificate_": A(Certificate),
+        "n_iter_": COUNT,
+        "residual_trace_": Maybe(Number(low=0)),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where the graph does not fit the training rows."""
+        rows = len(self._fit_points)
+        check_points(self, self._fit_points, rows)
+        if self.graph_.shape != (rows, rows):
+            raise WrongState("its graph has not one node for each training row")
+
+    smoothness: float
+    n_neighbors: int
+    weights: str
+    normalized: bool
+    power: int
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    time_limit: float | None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "smoothness": [Interval(Real, 0, None, closed="left")],
+        "kernel": [str, callable, Kernel],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weights": [StrOptions(set(WEIGHTS))],
+        "normalized": ["boolean"],
+        "power": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "strict": ["boolean"],
+        "approximation": "no_validation",
+    }
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        check_name(self.kernel)
+
+    def _read_pair(self, X: Objects, y: Targets) -> Objects:
+        """Return the checked training objects; the labels are read by each machine."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._read_training(X, None)
+        check_consistent_length(X, y)
+        _check_rows(X, type(self).__name__)
+        return X
+
+    def _fit_functions(self, X: Objects, labelled: IntArray, pose: Pose) -> FittedFunctions:
+        """Solve the problems that ``pose`` makes of the roughness on the graph."""
+        budget = Budget.within(self.time_limit, tol=self.tol, max_iter=self.max_iter)
+        self.kernel_, self._fit_points = self._bind_approximated(X)
+        check_definite(self.kernel_, Definite.POSITIVE, self.strict, type(self).__name__)
+        gram, graph = self._matrix_and_graph(self.kernel_, self._fit_points)
+        self.graph_ = graph.weights
+        self.n_connected_components_ = self._count_components(graph, labelled)
+        problems = ManifoldProblems(pose(self._roughness(graph)))
+        found = ManifoldNewton().solve(problems, gram, budget)
+        assert found.product is not None
+        self.certificate_ = found.certificate
+        self.n_iter_ = found.statistics.iterations
+        coef, bias = found.value.coef, found.value.bias
+        if not np.isfinite(coef).all():
+            raise InvalidInput(
+                f"{type(self).__name__}: the coefficients are not finite numbers. Scale the data."
+            )
+        if found.status is not Status.OPTIMAL:
+            warnings.warn(
+                f"{type(self).__name__}: {found.status.advice} The relative gap is "
+                f"{found.certificate.relative_gap:.2g} at tol={self.tol:g}.",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+        return FittedFunctions(coef, bias, found.product[:, : coef.shape[1]] + bias)
+
+    def _matrix_and_graph(
+        self, kernel: Kernel, points: Points
+    ) -> tuple[GramMatrix, NeighbourGraph]:
+        """Return K, held where it fits and that is faster, and the graph of its neighbours."""
+        gram = gram_of(kernel, points)
+        cheap = self.kernel_argument.compares_objects and self._takes_vectors()
+        dtype = held_precision(len(points), cheap)
+        # Products through features are as fast as those with a matrix that is held.
+        if dtype is None or gram.features() is not None:
+            return gram, neighbour_graph(gram, self.n_neighbors, self.weights)
+        computed = Gram(kernel, points, dtype=np.float64)
+        return held_with_graph(computed, self.n_neighbors, self.weights, dtype)
+
+    def _roughness(self, graph: NeighbourGraph) -> Roughness:
+        return Roughness(graph.laplacian(self.normalized), float(self.smoothness), self.power)
+
+    def _count_components(self, graph: NeighbourGraph, labelled: IntArray) -> int:
+        parts = graph.components()
+        count = int(parts.max()) + 1
+        bare = np.setdiff1d(np.arange(count), parts[labelled])
+        if len(bare) and self.smoothness > 0:
+            sizes = np.bincount(parts)[bare]
+            warnings.warn(
+                f"{type(self).__name__}: the graph of neighbours falls into {count:,} components, "
+                f"and {len(bare):,} of them, with {int(sizes.sum()):,} points, hold no label; "
+                "there only the kernel speaks, not the graph. Raise n_neighbors (it is "
+                f"{self.n_neighbors}), or label a point of each.",
+                DisconnectedGraphWarning,
+                stacklevel=caller_level(),
+            )
+        return count
+
+    def _columns(self) -> Array:
+        """Return the coefficients, a column for each function."""
+        raise NotImplementedError
+
+    def _values(self, X: Objects) -> Array:
+        X = self._read_new(X)
+        return np.asarray(self._expand(X, self._fit_points, self._columns()) + self.intercept_)
+
+    def _certify(self, X: Objects, sample_weight: SampleWeights, pose: Pose) -> Certificate:
+        """Judge functions from the training data alone: graph, matrix and values are made anew."""
+        if sample_weight is not None:
+            raise InvalidInput("certify: machines on a graph of neighbours take no sample_weight.")
+        columns, bias = self._columns(), np.atleast_1d(self.intercept_)
+        points = self.kernel_.training_points(X)
+        if len(points) != len(columns):
+            raise InvalidInput(
+                f"certify: the model was fitted on {len(columns)} rows, and X has {len(points)}. "
+                "Pass the training data."
+            )
+        gram = Gram(self.kernel_, points, dtype=np.float64)
+        graph = neighbour_graph(gram, self.n_neighbors, self.weights)
+        problems = ManifoldProblems(pose(self._roughness(graph)))
+        return replace(problems.certify(ManifoldFunctions(columns, bias), gram), status="")

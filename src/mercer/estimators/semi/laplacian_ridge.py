@@ -1,0 +1,203 @@
+"""Kernel ridge regression for few targets and many points without one."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array
+
+from mercer._files.fields import State, WrongState
+from mercer._sklearn import Interval
+from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer.estimators.semi.laplacian import KernelParameter, LaplacianMachine, Pose
+from mercer.estimators.state import BY_ROW, CONSTANTS
+from mercer.exceptions import InvalidInput
+from mercer.landmarks.choose import Nystrom
+from mercer.problems.certificate import Certificate
+from mercer.problems.manifold import ManifoldProblem, Roughness
+
+
+class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
+    r"""Kernel ridge regression for few targets and many points without one.
+
+    min ½ Σ (yᵢ − f(xᵢ) − b)² + ½λ‖f‖² + ½μ fᵀLf,  f = Σ cⱼ k(xⱼ, ·)
+
+    The errors are those of points whose target is known, the rest as in :class:`LaplacianSVC`.
+    Where all targets are known and μ = 0 this is :class:`KernelRidge`.
+
+    Parameters
+    ----------
+    alpha : float
+        λ > 0.
+    smoothness : float
+        The weight μ ≥ 0 of the differences between neighbours.
+    kernel : Kernel, str or function
+        A kernel, the name of one, ``"precomputed"``, or a function of two batches.
+    gamma, degree, coef0
+        Parameters of kernels given by name, as in :class:`SVC`.
+    n_neighbors, weights, normalized, power
+        The graph and its Laplacian, as in :class:`LaplacianSVC`.
+    fit_intercept : bool
+        Whether there is a constant b, which costs nothing.
+    tol : float
+        The relative gap at the end.
+    max_iter : int
+        The most products with the kernel matrix.
+    time_limit : float, optional
+        Seconds after which it stops.
+    strict : bool
+        Whether a kernel that is not known to be positive definite is an error.
+    approximation : None, int or Nystrom
+        Take K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of K, for the function and for the
+        graph. ``residual_trace_`` is the trace of what that leaves out.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n,) or (n, targets)
+        The coefficients c.
+    intercept_ : float or array of shape (targets,)
+        The constant b.
+    transduction_ : array of shape (n,) or (n, targets)
+        The values f + b at the training points.
+    graph_ : sparse array of shape (n, n)
+        The weights of the edges between neighbours.
+    n_connected_components_ : int
+        The parts of the graph that no edge joins.
+    kernel_ : Kernel
+        The kernel, settled on the training data.
+    certificate_ : Certificate
+        How far the answer is from the best one.
+
+    References
+    ----------
+    M. Belkin, P. Niyogi and V. Sindhwani, Manifold regularization, JMLR 7 (2006).
+    """
+
+    STATE: ClassVar[State] = {
+        **LaplacianMachine.STATE,
+        "dual_coef_": BY_ROW,
+        "intercept_": CONSTANTS,
+        "transduction_": BY_ROW,
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where graph, coefficients and targets do not fit."""
+        super().check_state()
+        if np.size(self.intercept_) != (
+            1 if self.dual_coef_.ndim == 1 else self.dual_coef_.shape[1]
+        ):
+            raise WrongState("it has not one intercept for each target")
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **LaplacianMachine._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        smoothness: float = 1.0,
+        kernel: KernelParameter = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        n_neighbors: int = 10,
+        weights: str = "heat",
+        normalized: bool = True,
+        power: int = 1,
+        fit_intercept: bool = False,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: int | Nystrom | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.smoothness = smoothness
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.normalized = normalized
+        self.power = power
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    def fit(self, X: Objects, y: Targets) -> Self:
+        """Fit the machine to points with and without targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n, …)
+            Training objects, or their Gram matrix for ``kernel="precomputed"``.
+        y : array of shape (n,) or (n, targets)
+            The targets, NaN where one is not known.
+        """
+        self._check_parameters()
+        X = self._read_pair(X, y)
+        targets = self._read_targets(y)
+        Y = targets.reshape(len(targets), -1)
+        known = np.flatnonzero(np.isfinite(Y).any(axis=1))
+        found = self._fit_functions(X, known, self._pose(Y))
+        one = targets.ndim == 1
+        self.dual_coef_ = found.coef[:, 0].copy() if one else found.coef
+        self.intercept_ = float(found.bias[0]) if one else found.bias
+        self.transduction_ = found.values[:, 0].copy() if one else found.values
+        return self
+
+    def predict(self, X: Objects) -> Array:
+        """Return f + b for each object: shape (m,) or (m, targets)."""
+        values = self._values(X)
+        return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+    def _columns(self) -> Array:
+        return self.dual_coef_.reshape(len(self.dual_coef_), -1)
+
+    def _read_targets(self, y: Targets) -> Array:
+        targets = np.asarray(
+            check_array(
+                y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
+            )
+        )
+        without = np.flatnonzero(np.isnan(targets.reshape(len(targets), -1)).all(axis=0))
+        if len(without):
+            which = "" if targets.ndim == 1 else f" in column {without[0]}"
+            raise InvalidInput(
+                f"{type(self).__name__}: none of the {len(targets):,} points has a target{which} "
+                "(NaN marks points without one). Give at least one."
+            )
+        return targets
+
+    def _pose(self, Y: Array) -> Pose:
+        known = [np.flatnonzero(np.isfinite(column)) for column in Y.T]
+        a, intercept = float(self.alpha), bool(self.fit_intercept)
+
+        def pose(roughness: Roughness) -> list[ManifoldProblem]:
+            return [
+                ManifoldProblem(
+                    rows, Y[rows, j], np.ones(len(rows)), a, roughness, False, intercept
+                )
+                for j, rows in enumerate(known)
+            ]
+
+        return pose
+
+    def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        """Return the certificate of the fitted machine, computed from its training data."""
+        Y = np.asarray(y, dtype=np.float64)
+        if Y.shape != self.dual_coef_.shape:
+            raise InvalidInput(
+                f"certify: y of shape {Y.shape} is not what the model was fitted on: "
+                f"{self.dual_coef_.shape}."
+            )
+        return self._certify(X, sample_weight, self._pose(Y.reshape(len(Y), -1)))

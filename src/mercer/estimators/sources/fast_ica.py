@@ -1,0 +1,224 @@
+"""FastICA, in the place of scikit-learn's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from mercer import _parallel
+from mercer._files.fields import Maybe, Numbers, State
+from mercer._sklearn import Interval, Options, StrOptions, fit_context
+from mercer._typing import Array, Objects, Seed, Targets
+from mercer.estimators.sources.ica import LinearSources
+from mercer.exceptions import InvalidParameter
+from mercer.gram.feature_gram import FeatureGram
+from mercer.kernels.features import Features
+from mercer.problems.contrasts import CONTRASTS, Contrast, ContrastScore, logcosh
+from mercer.solvers.base import Budget, Status
+from mercer.solvers.fixed_point import DeflationRows, ParallelRows, Unmixing
+
+
+class FastICA(LinearSources):
+    """Independent component analysis by fixed points, a drop-in for scikit-learn's ``FastICA``.
+
+    W ← (E[g(Wx)xᵀ] − diag(E g′(Wx)) W), made orthogonal after each step.
+
+    Parameters, attributes and answers are those of scikit-learn, from the same ``random_state``.
+    :class:`ICA` has better ones: a method that always converges, a check that the sources can be
+    identified, and mutual information.
+
+    Parameters
+    ----------
+    n_components, algorithm, whiten, fun, fun_args, max_iter, tol, w_init, whiten_solver, random_state
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    components_, mixing_, mean_, n_iter_, whitening_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    A. Hyvärinen, E. Oja, Independent component analysis: algorithms and applications, 2000.
+    """  # noqa: E501
+
+    STATE: ClassVar[State] = {
+        **LinearSources.STATE,
+        "mean_": Maybe(Numbers("features")),
+        "whitening_": Maybe(Numbers("sources", "features", any_order=True)),
+        "_unmixing": Numbers("sources", "sources", any_order=True),
+    }
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "algorithm": [StrOptions({"parallel", "deflation"})],
+        "whiten": [
+            StrOptions({"arbitrary-variance", "unit-variance"}),
+            Options(bool, {False}),
+        ],
+        "fun": [StrOptions({"logcosh", "exp", "cube"}), callable],
+        "fun_args": [dict, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "w_init": ["array-like", None],
+        "whiten_solver": [StrOptions({"eigh", "svd"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        algorithm: str = "parallel",
+        whiten: str | bool = "unit-variance",
+        fun: str | Callable[..., object] = "logcosh",
+        fun_args: dict[str, Any] | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        w_init: ArrayLike | None = None,
+        whiten_solver: str = "svd",
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.whiten = whiten
+        self.fun = fun
+        self.fun_args = fun_args
+        self.max_iter = max_iter
+        self.tol = tol
+        self.w_init = w_init
+        self.whiten_solver = whiten_solver
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Objects, y: Targets = None) -> Self:
+        """Find the sources of the rows of X; ``y`` is ignored."""
+        del y
+        self._fit_transform(X)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit_transform(self, X: Objects, y: Targets = None) -> Array:
+        """Find the sources of the rows of X and return them; ``y`` is ignored."""
+        del y
+        return self._fit_transform(X)
+
+    def _fit_transform(self, X: Objects, compute_sources: bool = True) -> Array:
+        del compute_sources  # they are needed for their variance anyway
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        contrast = self._contrast()
+        d = self._count(X)
+        random = check_random_state(self.random_state)
+        with _parallel.one_blas_thread():
+            K = None
+            data = X.T
+            if self.whiten:
+                mean = X.mean(axis=0)
+                data = np.ascontiguousarray((X - mean).T)
+                K = self._whitening(data)[:d]
+                white = (K @ data) * np.sqrt(X.shape[0]).astype(X.dtype)
+            else:
+                white = np.ascontiguousarray(data)
+            W = self._search(contrast, white, self._start(d, random, X.dtype))
+            S = (W @ white).T
+        if K is None:
+            self.components_ = W
+        else:
+            S /= np.sqrt(X.shape[0]).astype(X.dtype)
+            if self.whiten == "unit-variance":
+                deviation = S.std(axis=0)
+                S /= deviation
+                W = W / deviation[:, None]
+            self.mean_, self.whitening_ = mean, K
+            self.components_ = W @ K
+        self.mixing_ = np.asarray(linalg.pinv(self.components_, check_finite=False))
+        self._unmixing = W
+        return np.asarray(S)
+
+    def _contrast(self) -> Contrast:
+        arguments = self.fun_args or {}
+        alpha = arguments.get("alpha", 1.0)
+        if not 1 <= alpha <= 2:
+            raise InvalidParameter(f"FastICA: alpha must be in [1,2], it is {alpha!r}.")
+        if self.fun == "logcosh":
+            return logcosh(alpha)
+        own = self.fun
+        if isinstance(own, str):
+            return CONTRASTS[own]
+
+        def score(Y: Array, out: Array | None = None) -> ContrastScore:
+            del out
+            found = own(Y, **arguments)
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise InvalidParameter(
+                    "FastICA: fun has to return two arrays, g(y) and the mean of g′(y) over the "
+                    "last axis."
+                )
+            values, slope = found
+            return ContrastScore(values, slope * Y.shape[1], np.zeros(len(Y)))
+
+        return Contrast("own", score, np.zeros_like, blocked=False)
+
+    def _count(self, X: Array) -> int:
+        d, most = self.n_components, min(X.shape)
+        if not self.whiten and d is not None:
+            warnings.warn("Ignoring n_components with whiten=False.", stacklevel=4)
+            d = None
+        if d is not None and d > most:
+            warnings.warn(
+                f"n_components is too large: it will be set to {most}, the number of rows or "
+                "columns.",
+                stacklevel=4,
+            )
+        return int(most if d is None else min(d, most))
+
+    def _whitening(self, data: Array) -> Array:
+        if self.whiten_solver == "svd":
+            U, scales, _ = linalg.svd(data, full_matrices=False, check_finite=False)
+        else:
+            values, U = linalg.eigh(data @ data.T)
+            least = 10 * np.finfo(values.dtype).eps
+            if (values < least).any():
+                warnings.warn(
+                    "There are some small singular values, using whiten_solver = 'svd' might lead "
+                    "to more accurate results.",
+                    stacklevel=5,
+                )
+            scales = np.sqrt(np.maximum(values, least))[::-1]
+            U = U[:, ::-1]
+        return np.asarray((U * np.sign(U[0]) / scales).T)
+
+    def _start(self, d: int, random: np.random.RandomState, dtype: DTypeLike) -> Array:
+        if self.w_init is None:
+            return np.asarray(random.normal(size=(d, d)), dtype=dtype)
+        W = np.asarray(self.w_init)
+        if W.shape != (d, d):
+            raise InvalidParameter(
+                f"FastICA: w_init has invalid shape -- should be {(d, d)}, it is {W.shape}."
+            )
+        return W
+
+    def _search(self, contrast: Contrast, white: Array, W: Array) -> Array:
+        method = ParallelRows() if self.algorithm == "parallel" else DeflationRows()
+        gram = FeatureGram(Features.numbered(white.T))
+        budget = Budget(tol=self.tol, max_iter=self.max_iter)
+        found = method.solve(contrast, gram, budget, Unmixing(W, np.inf))
+        self.n_iter_ = found.statistics.iterations
+        # Deflation ends without a word, as in scikit-learn.
+        if found.status is not Status.OPTIMAL and self.algorithm == "parallel":
+            warnings.warn(
+                "FastICA did not converge. Consider increasing tolerance or the maximum number of "
+                "iterations.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return found.value.W

@@ -1,0 +1,1 @@
+"""Machines for data in pieces."""

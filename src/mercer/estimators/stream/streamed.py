@@ -1,0 +1,411 @@
+"""Machines for data larger than memory: what they share, and ridge regression."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._files.fields import COUNT, A, Number, Numbers, OneOf, State, WrongState
+from mercer._memory import readable
+from mercer._sklearn import Interval, StrOptions
+from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.kernel_argument import check_definite, check_name
+from mercer.estimators.on_landmarks import (
+    judge_regression,
+    publish_regression,
+    solve_ridge,
+    warn_early,
+)
+from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
+from mercer.estimators.ridge.ridge_plan import read_targets, read_weights
+from mercer.estimators.state import SEEN, check_points
+from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
+from mercer.gram.expansion import Expansion
+from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import is_frame
+from mercer.kernels.points import Points
+from mercer.kernels.vectors.radial import RBF
+from mercer.landmarks.basis import LandmarkBasis
+from mercer.landmarks.checkpoint import CheckpointedPasses
+from mercer.landmarks.choose import Nystrom, choose_landmarks
+from mercer.landmarks.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks, chunks_in, join_rows
+from mercer.landmarks.landmark_gram import LandmarkGram
+from mercer.landmarks.passes import Passes
+from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_squares import LandmarkFunctions
+from mercer.solvers.base import Budget, Solution
+
+_LARGE_VALUES = 1 << 23
+"""Numbers from which an array is checked piece by piece, 64 MB: a check as a whole copies it."""
+_SAMPLE_ROWS = 20_000
+"""Rows at least on which a kernel is settled and from which landmarks are chosen."""
+_SAMPLE_A_LANDMARK = 10
+"""Rows of the sample for each landmark."""
+_FEW_CANDIDATES = 5_000
+"""Rows at least among which "pivoted" chooses; more landmarks take more."""
+_FLOATS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class EncodingCheck:
+    """Encode the objects of a piece, to see whether they can be."""
+
+    kernel: Kernel
+
+    def __call__(self, chunk: Chunk) -> None:
+        chunk.encode(self.kernel)
+
+
+class StreamedMachine(CallbackSupportMixin, KernelMachine):
+    """A machine whose answer is f(x) = Σⱼ aⱼ k(zⱼ, x) + b over landmarks zⱼ.
+
+    It sees its data in pieces, again and again, and keeps the landmarks only.
+    """
+
+    STATE: ClassVar[State] = {
+        **SEEN,
+        "kernel_": A(Kernel),
+        "_landmark_points": A(Points, size="landmarks"),
+        "_coefficients": Numbers("landmarks", "functions", any_order=True),
+        "_constants": Numbers("functions"),
+        "certificate_": A(Certificate),
+        "n_iter_": COUNT,
+        "n_rows_": COUNT,
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where landmarks and coefficients do not fit."""
+        check_points(self, self._landmark_points)
+        if self.dual_coef_.size != self._coefficients.size:
+            raise WrongState("it has not one coefficient for each landmark and target")
+
+    approximation: int | Nystrom
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    time_limit: float | None
+    memory: int
+    checkpoint: str | os.PathLike[str] | None
+    verbose: bool
+    strict = False
+    takes_chunks: ClassVar[bool] = True
+    """Whether ``fit`` takes data in pieces, wherever these are."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [str, Kernel],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "approximation": [Interval(Integral, 1, None, closed="left"), Nystrom],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "memory": [Interval(Integral, 1, None, closed="left")],
+        "checkpoint": [str, os.PathLike, None],
+        "verbose": ["boolean"],
+    }
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        check_name(self.kernel)
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise InvalidParameter(
+                f"{type(self).__name__}: kernel='precomputed' needs the whole matrix, and this is "
+                "for data without one. Use KernelRidge, SVC or KernelLogisticRegression."
+            )
+
+    # ---- data ----------------------------------------------------------------------------------
+
+    def _check_objects(self, X: Objects, reset: bool) -> Objects:
+        """Return a batch in the form that the kernel takes; large ones are checked in pieces."""
+        if not self._takes_vectors():
+            return X
+        plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in _FLOATS
+        if plain and (X.size > _LARGE_VALUES or isinstance(X, np.memmap)):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self, X, reset=reset, dtype=list(_FLOATS), order="C", accept_sparse="csr"
+        )
+
+    def _pieces(self, X: Objects, y: Targets = None, weights: SampleWeights = None) -> ArrayChunks:
+        return ArrayChunks(X, y, weights, self._piece_rows(X))
+
+    def _piece_rows(self, X: Objects) -> int:
+        """Return how many rows of a batch may be read at once: an eighth of the budget."""
+        width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        return int(max(256, min(CHUNK_ROWS, self.memory // 8 // (48 * max(1, width)))))
+
+    def _source(self, X: Objects, y: Targets, read: Callable[[], Chunks]) -> Chunks:
+        """Return the training data in pieces; ``read`` checks data that are in memory."""
+        name, chunks = type(self).__name__, chunks_in(X)
+        if chunks is None:
+            if y is None:
+                raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+            chunks = read()
+        else:
+            if y is not None:
+                raise InvalidInput(f"{name}: a source of chunks brings its own targets; leave y.")
+            first = chunks.first()
+            if first.y is None:
+                raise InvalidInput(
+                    f"{name}: the chunks have no targets. Say which column they are."
+                )
+            self._check_objects(first.X, reset=True)
+        self.n_rows_ = chunks.rows
+        return chunks
+
+    # ---- landmarks -----------------------------------------------------------------------------
+
+    def _plan(self, chunks: Chunks) -> LandmarkGram:
+        """Settle the kernel and choose landmarks on a sample; return the matrix of all rows."""
+        spec = Nystrom.of(self.approximation, type(self).__name__)
+        assert spec is not None
+        count = min(spec.count, chunks.rows)
+        self._check_memory(count)
+        wanted = max(_SAMPLE_ROWS, _SAMPLE_A_LANDMARK * count)
+        random = np.random.default_rng(spec.random_state)
+        sample = join_rows([chunk.X for chunk in chunks.sample(wanted, random)])
+        try:
+            if is_frame(sample):
+                sample = self._check_objects(sample, reset=False)
+            kernel, points = self._encode(sample)
+        except InvalidInput:
+            # Which row it is of all the data, and not of the sample, the pieces know.
+            chunks.each(EncodingCheck(self.kernel if is_kernel(self.kernel) else RBF()))
+            raise
+        kernel = kernel.resolve(points)
+        check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
+        candidates = max(_FEW_CANDIDATES, _SAMPLE_A_LANDMARK * count)
+        budget = min(max(self.memory // 2, 16 * count * count), 8 * count * candidates)
+        chosen = choose_landmarks(
+            kernel, points, Nystrom(count, spec.method, spec.random_state), budget
+        )
+        self.kernel_ = kernel
+        basis = LandmarkBasis.for_passes(kernel, chosen.points)
+        return LandmarkGram(basis, self._passes(basis, chunks))
+
+    def _check_memory(self, count: int) -> None:
+        needed = 8 * 5 * count**2
+        if needed > self.memory:
+            most = math.isqrt(self.memory // 40)
+            raise NotEnoughMemory(
+                f"{type(self).__name__}: the matrices of {count:,} landmarks need "
+                f"{readable(needed)}, and memory= allows {readable(self.memory)}. Raise it, or "
+                f"take {most:,} landmarks at most."
+            )
+
+    def _passes(self, basis: LandmarkBasis, chunks: Chunks) -> Passes:
+        # What matrices and pieces leave of the budget keeps kernel values.
+        constant = bool(self.fit_intercept)
+        columns = len(basis) + constant
+        hold = max(0, self.memory - 40 * columns**2 - self.memory // 8)
+        passes = chunks.passes(basis.kernel, basis.points, constant, hold)
+        if self.checkpoint is None:
+            return passes
+        return CheckpointedPasses(passes, self.checkpoint, self._identity(basis, chunks))
+
+    def _identity(self, basis: LandmarkBasis, chunks: Chunks) -> dict[str, str | int]:
+        """Return what the passes of this fit depend on, in words and digests."""
+        ends = [chunks.first(), *chunks.at(np.array([chunks.rows - 1]))]
+        few = [basis.kernel(end.X, basis.points) for end in ends]
+        targets = [np.asarray(end.y) for end in ends]
+        weights = [end.weights for end in ends if end.weights is not None]
+        skip = ("checkpoint", "verbose", "time_limit", "max_iter", "kernel", "memory")
+        settings = {
+            name: repr(value) for name, value in self.get_params().items() if name not in skip
+        }
+        return {
+            "machine": type(self).__name__,
+            "kernel": repr(basis.kernel),
+            **{f"{name}": text for name, text in settings.items() if "__" not in name},
+            "rows": chunks.rows,
+            "chunks": _digest([chunks.starts]),
+            "landmarks": _digest([basis.R]),
+            "data": _digest(few),
+            "targets": _digest(targets),
+            "sample_weight": _digest(weights),
+        }
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    def _values(self, X: Objects) -> Array:
+        """Return f + b, one column for each function, piece by piece."""
+        check_is_fitted(self)
+        chunks = chunks_in(X)
+        if chunks is None:
+            chunks = self._pieces(self._check_objects(X, False))
+        return np.concatenate(list(self._values_of(chunks)))
+
+    def _values_of(self, chunks: Chunks) -> Iterator[Array]:
+        f = Expansion(self.kernel_, self._landmark_points, self._coefficients)
+        for _, chunk in chunks.ahead(range(len(chunks))):
+            yield f(chunk.X) + self._constants
+
+    def _publish(self, found: Solution[LandmarkFunctions], gram: LandmarkGram) -> None:
+        gram.passes.close()
+        self._landmark_points = gram.basis.points
+        self._coefficients, self._constants = found.value.coefficients(gram), found.value.constants
+        self.certificate_ = found.certificate
+        self.n_iter_ = found.certificate.iterations
+        warn_early(type(self).__name__, found.status)
+
+
+class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
+    """Kernel ridge regression on landmarks, for more rows than memory holds.
+
+    min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²,  f = Σⱼ aⱼ k(zⱼ, ·) over M landmarks zⱼ
+
+    The data are read in passes: kernel values with the landmarks exist a block at a time, in
+    float32, and are summed in float64. Preconditioned conjugate gradients need a handful of passes,
+    and the last one, in float64, gives the certificate.
+
+    Parameters
+    ----------
+    alpha : float
+        λ > 0.
+    kernel : Kernel or str
+        A kernel or the name of one.
+    gamma, degree, coef0
+        Parameters of kernels given by name, as in :class:`SVR`.
+    approximation : int or Nystrom
+        The number of landmarks, or how to choose them. They are chosen from a sample of the rows.
+    fit_intercept : bool
+        Whether there is a constant b, which has no penalty.
+    tol : float
+        The relative error at which it stops; the gap is about its square.
+    max_iter : int
+        Most steps, which are passes over the data.
+    time_limit : float, optional
+        Seconds after which it stops.
+    memory : int
+        Bytes that the fit may take besides its input. What it does not need keeps kernel values.
+    checkpoint : path, optional
+        A file from which a fit that was killed goes on.
+    verbose : bool
+        Whether to show a bar with the error and the time left.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, settled on a sample of the data.
+    dual_coef_ : array of shape (landmarks,) or (landmarks, targets)
+        The coefficients a.
+    intercept_ : float or array of shape (targets,)
+        The constant b.
+    certificate_ : Certificate
+        How far the answer is from the best one among functions of the landmarks, and how far that
+        may be from the best one of all: ``approximation_cost``.
+    n_iter_, n_rows_, n_features_in_, feature_names_in_
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco, Falkon: an optimal large scale kernel method, NIPS 2017.
+    """
+
+    STATE: ClassVar[State] = {
+        **StreamedMachine.STATE,
+        "dual_coef_": OneOf(
+            Numbers("landmarks", any_order=True), Numbers("landmarks", "functions", any_order=True)
+        ),
+        "intercept_": OneOf(Number(), Numbers("functions")),
+    }
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        **StreamedMachine._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: str | Kernel = "rbf",
+        gamma: float | str = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        approximation: int | Nystrom = 1000,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        time_limit: float | None = None,
+        memory: int = 1 << 31,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.approximation = approximation
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Objects, y: Targets = None, sample_weight: SampleWeights = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, frame or list; or Chunks
+            Training objects, or a source that brings them in pieces with their targets.
+        y : array of shape (n,) or (n, targets)
+            Left away where ``X`` is a source of chunks.
+        sample_weight : array of shape (n,), optional
+            Weights wᵢ ≥ 0.
+        """
+        self._check_parameters()
+        budget = Budget.within(self.time_limit, tol=self.tol, max_iter=self.max_iter)
+
+        def read() -> Chunks:
+            objects, targets = self._check_objects(X, True), read_targets(y)
+            weights = None if sample_weight is None else read_weights(sample_weight, len(targets))
+            return self._pieces(objects, targets, weights)
+
+        chunks = self._source(X, y, read)
+        shape = np.shape(chunks.first().y)
+        flat = len(shape) == 1
+        gram = self._plan(chunks)
+        with watching(self, X, y, self.tol, self.verbose) as monitor:
+            limits = budget.but(monitor=monitor)
+            found = solve_ridge(gram, 1 if flat else shape[1], self.alpha, limits)
+        self._publish(found, gram)
+        publish_regression(self, found, gram, flat)
+        return self
+
+    def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        """Return the certificate of the fitted machine, computed from its training data."""
+        return judge_regression(self, self._landmark_points, self.alpha, X, y, sample_weight)
+
+    def predict(self, X: Objects) -> Array:
+        """Return f(x) + b for each object: shape (m,) or (m, targets)."""
+        values = self._values(X)
+        return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+
+def _digest(arrays: Sequence[ArrayLike]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        values = np.ascontiguousarray(array)
+        digest.update(repr((values.shape, values.dtype.str)).encode())
+        digest.update(values.astype("U").tobytes() if values.dtype == object else values.tobytes())
+    return digest.hexdigest()[:32]

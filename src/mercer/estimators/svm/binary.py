@@ -1,0 +1,130 @@
+"""One binary machine of a fitted model, with everything that the theory promises of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._files.fields import A, ListOf, Number, Numbers, Plain, State, WrongState
+from mercer._typing import Array, IntArray
+from mercer.gram.expansion import Expansion
+from mercer.kernels.base import Kernel
+from mercer.kernels.points import Points
+from mercer.problems.certificate import Certificate
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryMachine:
+    """A hyperplane f(x) + b = 0 in feature space between two classes.
+
+    Attributes
+    ----------
+    classes : tuple
+        The class with f(x) + b < 0 and the class with f(x) + b > 0.
+    rows : array
+        The training rows that took part; all other arrays are in this order.
+    signs : array
+        +1 for the second class, −1 for the first.
+    alpha_ : array
+        The multipliers, 0 ≤ αᵢ ≤ Cᵢ.
+    intercept_ : float
+        The bias b.
+    bound : array
+        The upper bounds Cᵢ.
+    certificate_ : Certificate
+        How far the answer is from the best one.
+    """
+
+    classes: tuple[Any, Any]
+    rows: IntArray
+    signs: Array
+    alpha_: Array
+    bound: Array
+    values: Array
+    intercept_: float
+    certificate_: Certificate
+    kernel: Kernel
+    points: Points
+
+    STATE: ClassVar[State] = {
+        "points": A(Points, size="n"),
+        "kernel": A(Kernel),
+        "classes": ListOf(Plain(), tuple),
+        "rows": Numbers("rows", types="i", low=0, below="n"),
+        "signs": Numbers("rows"),
+        "alpha_": Numbers("rows"),
+        "bound": Numbers("rows", finite=False),
+        "values": Numbers("rows"),
+        "intercept_": Number(),
+        "certificate_": A(Certificate),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` unless two classes and some rows are there."""
+        if len([*self.classes]) != 2 or not len(self.rows):
+            raise WrongState("it has not two classes, or no rows")
+
+    @cached_property
+    def functional_margins_(self) -> Array:
+        """yᵢ(f(xᵢ) + b): at least 1 where the slack is 0, negative where misclassified."""
+        margins: Array = self.signs * (self.values + self.intercept_)
+        return margins
+
+    @cached_property
+    def slack_(self) -> Array:
+        """ξᵢ = max(0, 1 − yᵢ(f(xᵢ) + b))."""
+        return np.asarray(np.maximum(0.0, 1.0 - self.functional_margins_))
+
+    @cached_property
+    def norm_(self) -> float:
+        """‖w‖, the norm of the separating function."""
+        square = float((self.alpha_ * self.signs) @ self.values)
+        return math.sqrt(max(square, 0.0))
+
+    @property
+    def margin_(self) -> float:
+        """2/‖w‖, the width of the margin."""
+        return 2.0 / self.norm_ if self.norm_ > 0 else float("inf")
+
+    @property
+    def geometric_margins_(self) -> Array:
+        """The signed distances of the points from the hyperplane."""
+        norm = self.norm_
+        return self.functional_margins_ / norm if norm > 0 else self.functional_margins_ * np.inf
+
+    @property
+    def free_(self) -> Mask:
+        """Points with 0 < αᵢ < Cᵢ, which lie on the margin."""
+        return (self.alpha_ > 0) & (self.alpha_ < self.bound)
+
+    @property
+    def bound_(self) -> Mask:
+        """Points with αᵢ = Cᵢ, on the wrong side of their margin."""
+        return (self.alpha_ > 0) & (self.alpha_ >= self.bound)
+
+    @property
+    def misclassified_(self) -> Mask:
+        """Points with ξᵢ > 1, on the wrong side of the hyperplane."""
+        return self.slack_ > 1
+
+    @cached_property
+    def expansion_(self) -> Expansion:
+        """The function f = Σ yᵢαᵢ k(xᵢ, ·) of the RKHS, without the bias."""
+        support = np.flatnonzero(self.alpha_)
+        support = support if support.size else np.arange(1)
+        coefficients = (self.signs * self.alpha_)[support]
+        return Expansion(self.kernel, self.points.take(self.rows[support]), coefficients)
+
+    def __repr__(self) -> str:
+        first, second = self.classes
+        return (
+            f"BinaryMachine({first!r} against {second!r}: {np.count_nonzero(self.alpha_)} support "
+            f"vectors, margin {self.margin_:.4g}, {self.misclassified_.sum()} misclassified, "
+            f"relative gap {self.certificate_.relative_gap:.2g})"
+        )

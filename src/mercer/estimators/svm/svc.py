@@ -1,0 +1,367 @@
+"""Support vector classification."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._sklearn import Interval, StrOptions
+from mercer._typing import Array, ClassWeights, IntArray, Model, Objects, Parameter, Seed
+from mercer.estimators.base import FitData
+from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.svm.binary import BinaryMachine
+from mercer.estimators.svm.box_plan import Problems
+from mercer.estimators.svm.classes import BinaryPart
+from mercer.estimators.svm.classifier import Classifier
+from mercer.exceptions import InvalidParameter, NotSeparable
+from mercer.gram.computed import Gram
+from mercer.kernels.definite import Definite
+from mercer.landmarks.landmark_gram import LandmarkGram
+from mercer.problems import qp
+from mercer.problems.multiclass import CrammerSinger, JointMulticlass, WestonWatkins
+from mercer.problems.qp import BoxQP
+from mercer.solvers.base import Solution, Status
+from mercer.solvers.multiclass_smo import JointMulticlassSolver
+
+_JOINT = {"weston_watkins": WestonWatkins, "crammer_singer": CrammerSinger}
+_RENAMED = {"weston-watkins": "weston_watkins", "crammer-singer": "crammer_singer"}
+"""Values of ``multi_class`` as they were spelt until 0.1."""
+
+
+def joint_problem(multi_class: str) -> type[JointMulticlass] | None:
+    """Return the joint problem of that name, old or new; None where there are binary ones."""
+    return _JOINT.get(_RENAMED.get(multi_class, multi_class))
+
+
+class SVC(Classifier):
+    """C-support vector classification with any kernel.
+
+    min ½‖w‖² + C Σ ξᵢ  subject to  yᵢ(⟨w, φ(xᵢ)⟩ + b) ≥ 1 − ξᵢ, ξᵢ ≥ 0
+
+    A drop-in for ``sklearn.svm.SVC``: same parameters, attributes and results. ``kernel`` may also
+    be any mercer kernel, on any data that it takes.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel, the name of one (``gamma``, ``degree`` and ``coef0`` are its parameters),
+        ``"precomputed"``, or a function of two batches that returns their matrix.
+    C : float or "auto"
+        The price of slack; ``inf`` is the hard margin. ``"auto"`` finds it by cross-validation, as
+        ``"auto"`` inside a kernel does for its width: ``SVC(C="auto", kernel=RBF("auto"))``. The
+        values found are in ``C_`` and ``kernel_``, all scores in ``search_``.
+    multi_class : {"ovo", "ovr", "weston_watkins", "crammer_singer"}
+        One machine for each pair of classes, or for each class against the rest; or one joint
+        problem of all classes, without bias, which needs a positive definite kernel.
+    time_limit : float, optional
+        Seconds after which the best answer so far is returned, with a warning.
+    probability : bool
+        Calibrate probabilities after the fit, by five more fits on parts of the data.
+    strict : bool
+        Refuse kernels that are not known to be (conditionally) positive definite.
+    approximation : None, int or Nystrom
+        Solve the problem of K̃ = K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of that of K:
+        time and memory then grow with n·M. ``certificate_.approximation_cost`` bounds how far the
+        optimum of the one problem is from that of the other.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the answer is from the best one.
+    residual_trace_ : float
+        tr(K − K̃), with an approximation only.
+    machines_ : list of BinaryMachine
+        One for each binary problem; for two classes its attributes (``alpha_``, ``slack_``,
+        ``margin_``, ``expansion_`` …) are those of the classifier too.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Classifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+        "multi_class": [StrOptions({"ovo", "ovr", *_JOINT, *_RENAMED}, deprecated=set(_RENAMED))],
+    }
+
+    def __init__(
+        self,
+        kernel: Parameter = "rbf",
+        *,
+        C: Parameter = 1.0,
+        degree: float = 3,
+        gamma: Parameter = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Parameter = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeights = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Seed = None,
+        multi_class: str = "ovo",
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: Parameter = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    @property
+    def needed_definite(self) -> Definite:
+        joint = joint_problem(self.multi_class) is not None
+        return Definite.POSITIVE if joint else super().needed_definite
+
+    def _warn_of_parameters(self) -> None:
+        if self.multi_class in _RENAMED:
+            warnings.warn(
+                f"SVC: multi_class={self.multi_class!r} is now spelt "
+                f"{_RENAMED[self.multi_class]!r}, as scikit-learn spells it. The old spelling will "
+                "go in a later version.",
+                FutureWarning,
+                stacklevel=caller_level(),
+            )
+
+    def _train(self, X: Objects, data: FitData, start: Model) -> None:
+        joint = joint_problem(self.multi_class)
+        if joint is None:
+            super()._train(X, data, start)
+        else:
+            self._train_jointly(joint, X, data, start)
+
+    def _train_jointly(
+        self, joint: type[JointMulticlass], X: Objects, data: FitData, start: Model
+    ) -> None:
+        """Fit one function for each class in a single problem."""
+        codes, C = self._labels(data).codes, self._costs(data)
+        if self._hard:
+            raise InvalidParameter(
+                f"SVC: multi_class={self.multi_class!r} needs a finite C; the hard margin is there "
+                "for 'ovo' and 'ovr'."
+            )
+        rows = np.flatnonzero(C > 0)
+        if len(np.unique(codes[rows])) < 2:
+            self._refuse_one_class()
+        problem = joint(codes[rows], self.C * C[rows], len(self.classes_))
+        view = self._view
+        gram = Gram(self.kernel_, self._points.take(rows)) if view is None else view.take(rows)
+        begin = None if start is None else start._joint * (self.C / start.C)
+        solution = JointMulticlassSolver().solve(problem, gram, self._budget(), begin)
+        self._joint = solution.value
+        self._machines: list[BinaryMachine] = []
+        self._certificate = solution.certificate
+        columns = np.zeros((len(codes), len(self.classes_)))
+        columns[rows] = solution.value
+        if view is not None:
+            self._certificate = view.declare(self._certificate, columns)
+        self._publish_functions(X, codes, columns, np.zeros(len(self.classes_)))
+        self._count_steps([solution])
+        self.n_iter_ = self._num_iter
+        self._warn([solution], [self._certificate])
+
+    @property
+    def fits_by_plan(self) -> bool:
+        binary = joint_problem(self.multi_class) is None
+        return super().fits_by_plan and not self._hard and binary
+
+    @property
+    def _hard(self) -> bool:
+        return bool(math.inf == self.C)
+
+    def _problem(self, signs: Array, C: Array) -> BoxQP:
+        return qp.hulls(signs) if math.inf == self.C else qp.classifier(signs, self.C * C)
+
+    def _solve_problems(
+        self, problems: Problems, start: Sequence[Array] | None
+    ) -> Sequence[Solution[Array]]:
+        return self._solve_hulls(problems) if self._hard else self._solve(problems, start)
+
+    def _solve_hulls(self, problems: Problems) -> list[Solution[Array]]:
+        """Solve ever more sharply, until the classes are seen to be apart or to meet."""
+        scale = self._largest_value()
+        budget = self._budget()
+        solutions: list[Solution[Array]] = []
+        for rows, problem in problems:
+            tol, start = self.tol * scale, None
+            while True:
+                solution = self._solve([(rows, problem)], start, budget.but(tol=tol))[0]
+                above, below = _ends(problem, solution.f)
+                square = float(solution.value @ solution.f)
+                if above - below >= (1 - self.tol) * square > 0:
+                    break
+                if above > below and tol <= 1e-12 * scale:
+                    break  # they are apart, as sharply as rounding lets us see
+                if tol <= 1e-12 * scale or (above <= below and square <= 1e-12 * scale):
+                    raise _not_separable(self, rows, solution.value, square)
+                if solution.status is not Status.OPTIMAL:
+                    break
+                tol, start = tol / 100, [solution.value]
+            solutions.append(solution)
+        return solutions
+
+    def _hyperplane(self, problem: BoxQP, f: Array, biases: Array) -> tuple[float, float]:
+        if math.inf != self.C:
+            return float(biases[0]), 1.0
+        above, below = _ends(problem, f)
+        half = (above - below) / 2
+        if not half > 0:
+            return -(above + below) / 2, 1.0
+        return -(above + below) / 2 / half, 1.0 / half
+
+    def _machine(
+        self, part: BinaryPart, problem: BoxQP, solution: Solution[Array]
+    ) -> BinaryMachine:
+        machine = super()._machine(part, problem, solution)
+        if not self._hard:
+            return machine
+        # Judged as what it is, a classifier without slack, not as a pair of nearest points.
+        bound = np.full(len(part.rows), np.inf)
+        certificate = qp.classifier(part.signs, bound).judge(
+            part.signs * machine.alpha_,
+            machine.values,
+            np.array([machine.intercept_]),
+            iterations=solution.statistics.iterations,
+            seconds=solution.statistics.seconds,
+            kernel_evaluations=solution.statistics.evaluations,
+            status=str(solution.status),
+        )
+        return replace(machine, bound=bound, certificate_=certificate)
+
+    def _start_of(self, start: Model, problems: Problems) -> list[Array] | None:
+        return None if self._hard else super()._start_of(start, problems)
+
+    def _start_scale(self, start: Model, machine: BinaryMachine, problem: BoxQP) -> float:
+        C: Any = getattr(start, "C", self.C)
+        return 1.0 if math.isinf(C) else float(self.C / C)
+
+
+class NuSVC(Classifier):
+    """ν-support vector classification with any kernel.
+
+    ν bounds the share of margin errors from above and that of support vectors from below.
+    A drop-in for ``sklearn.svm.NuSVC``; parameters, ``approximation`` among them, and attributes as
+    in :class:`SVC`.
+    """
+
+    _path = ("nu",)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **Classifier._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        kernel: Parameter = "rbf",
+        *,
+        nu: Parameter = 0.5,
+        degree: float = 3,
+        gamma: Parameter = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Parameter = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeights = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Seed = None,
+        multi_class: str = "ovo",
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: Parameter = None,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    def _problem(self, signs: Array, C: Array) -> BoxQP:
+        total = self.nu * C.sum() / 2
+        if min(C[signs > 0].sum(), C[signs < 0].sum()) < total * (1 - 1e-12):
+            raise ValueError(
+                f"specified nu is infeasible: nu={self.nu} asks each class for more weight than "
+                "the smaller one has. Lower nu."
+            )
+        return qp.nu_classifier(signs, C, self.nu)
+
+    def _hyperplane(self, problem: BoxQP, f: Array, biases: Array) -> tuple[float, float]:
+        above, below = biases
+        rho = (below - above) / 2
+        if not rho > 0:
+            return float((above + below) / 2), 1.0
+        return float((above + below) / 2 / rho), 1.0 / rho
+
+    def _declared(
+        self, machine: BinaryMachine, solution: Solution[Array], view: LandmarkGram
+    ) -> BinaryMachine:
+        # The certificate is about the multipliers before they were divided by ρ.
+        multipliers = np.zeros(view.shape[0])
+        multipliers[machine.rows] = solution.value
+        judged = view.declare(machine.certificate_, multipliers, fixed_sums=True)
+        return replace(machine, certificate_=judged)
+
+    def _start_scale(self, start: Model, machine: BinaryMachine, problem: BoxQP) -> float:
+        total = float(machine.alpha_[machine.signs > 0].sum())
+        return float(problem.sums[0]) / total if total > 0 else 1.0
+
+    def _refuse_one_class(self) -> None:
+        raise ValueError("specified nu is infeasible: all weight belongs to one class.")
+
+
+def _ends(problem: BoxQP, f: Array) -> tuple[float, float]:
+    """Return the least f of the positive class and the greatest f of the negative class."""
+    positive = problem.group == 0
+    return float(f[positive].min()), float(f[~positive].max())
+
+
+def _not_separable(machine: SVC, rows: IntArray, beta: Array, square: float) -> NotSeparable:
+    weights = np.abs(beta)
+    return NotSeparable(
+        f"SVC(C=inf): no hyperplane separates the classes with the kernel {machine.kernel_}: the "
+        f"convex hulls of the two classes meet (weighted means of {np.count_nonzero(weights)} "
+        f"points are {math.sqrt(max(square, 0.0)):.2g} apart; see the error's rows and weights). "
+        "Use a finite C, or a kernel that can tell these points apart.",
+        rows,
+        weights,
+        math.sqrt(max(square, 0.0)),
+    )

@@ -1,0 +1,375 @@
+"""Support vector regression and the one-class machine."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin, RegressorMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._files.fields import A, Maybe, Numbers, State, WrongState
+from mercer._sklearn import Interval, StrOptions, num_samples
+from mercer._typing import (
+    Array,
+    IntArray,
+    Labels,
+    Model,
+    Objects,
+    Parameter,
+    SampleWeights,
+    Targets,
+)
+from mercer.estimators.base import DecisionRule, FitData, open_parameters, tuner
+from mercer.estimators.kernel_argument import check_definite
+from mercer.estimators.progress import watching, with_callbacks
+from mercer.estimators.state import check_points
+from mercer.estimators.svm.box_plan import BoxPlan, OutlierRule, ValueRule, mean_bias
+from mercer.estimators.svm.support import SupportVectorMachine
+from mercer.exceptions import InvalidInput
+from mercer.gram.expansion import Expansion
+from mercer.landmarks.landmark_gram import LandmarkGram
+from mercer.problems import qp
+from mercer.problems.certificate import Certificate
+from mercer.problems.qp import BoxQP
+
+
+class _OneFunction(SupportVectorMachine):
+    """A machine with one function f(x) + b."""
+
+    STATE: ClassVar[State] = {
+        **SupportVectorMachine.STATE,
+        "_n_support": Numbers(1, types="i", low=0),
+        "certificate_": A(Certificate),
+        "multipliers_": Numbers("used"),
+        "expansion_": A(Expansion),
+        "biases_": Numbers("biases"),
+        "_beta": Maybe(Numbers("variables")),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` unless there is one function."""
+        super().check_state()
+        check_points(self, self.expansion_.points)
+        if len(self._intercept_) != 1 or self._dual_coef_.shape[0] != 1:
+            raise WrongState("it has not one function")
+
+    def _fit_plan(self, X: Objects, plan: BoxPlan[DecisionRule], start: Model) -> None:
+        given = self.kernel_
+        self._bind_landmarks()
+        check_definite(given, self.needed_definite, self.strict, type(self).__name__)
+        ((rows, problem),) = plan.problems
+        begin = None if start is None else [self._start_of(start, problem)]
+        with watching(self, X, None, self.tol, bool(self.verbose)) as self._monitor:
+            solution = self._solve([(rows, problem)], begin)[0]
+        del self._monitor
+        self._beta = solution.value
+        biases = problem.biases(solution.value, solution.f)
+        self.certificate_: Certificate = solution.certificate
+        self.multipliers_ = problem.coefficients(solution.value, len(rows))
+        if self._view is not None:
+            self.certificate_ = self._declared(rows, self._view)
+        used = np.flatnonzero(self.multipliers_)
+        self.expansion_ = Expansion(
+            self.kernel_,
+            self._points.take(rows[used] if used.size else rows[:1]),
+            self.multipliers_[used] if used.size else np.zeros(1),
+        )
+        self.biases_ = biases
+        self._n_support = np.array([len(used)], dtype=np.int32)
+        intercept, _ = plan.hyperplane(problem, solution.f, biases)
+        self._publish(X, rows[used], self.multipliers_[used][None, :], np.array([intercept]))
+        self._count_steps([solution])
+        self.n_iter_ = solution.statistics.iterations
+        self._warn([solution], [self.certificate_])
+
+    _fixed_sums: ClassVar[bool] = False
+    """Whether a sum of the multipliers is fixed, and not 0."""
+
+    def _declared(self, rows: IntArray, view: LandmarkGram) -> Certificate:
+        """Say in the certificate which problem was solved, and what the landmarks may cost."""
+        multipliers = np.zeros(view.shape[0])
+        multipliers[rows] = self.multipliers_
+        return view.declare(self.certificate_, multipliers, fixed_sums=self._fixed_sums)
+
+    def _weighted_rows(self, data: FitData) -> tuple[IntArray, Array]:
+        """Return the rows with a weight > 0, and their weights."""
+
+        def make() -> tuple[IntArray, Array]:
+            weights = self._weights(data.sample_weight, data.count)
+            rows = np.flatnonzero(weights > 0)
+            return rows, weights[rows]
+
+        return data.once("weights", make)
+
+    def _start_of(self, start: Model, problem: BoxQP) -> Array:
+        check_is_fitted(start)
+        judged = getattr(start, "certificate_", None)
+        # Landmarks are named behind the problem.
+        same_kind = judged is not None and judged.problem.startswith(problem.name)
+        if not same_kind or len(start._beta) != len(problem):
+            raise InvalidInput(
+                f"{type(self).__name__}: start has to be a machine of the same kind, fitted on the "
+                "same rows."
+            )
+        return problem.feasible(start._beta * self._start_scale(start, problem))
+
+    def _start_scale(self, start: Model, problem: BoxQP) -> float:
+        """Return the factor that turns the multipliers of an answer into a start."""
+        # Where sums are fixed they say it.
+        total = float(np.abs(start._beta[problem.group == 0]).sum())
+        return abs(float(problem.sums[0])) / total if total > 0 else 1.0
+
+
+class _Regressor(RegressorMixin, _OneFunction):
+    """Regression by a function inside a tube."""
+
+    @with_callbacks
+    def fit(
+        self, X: Objects, y: Targets, sample_weight: SampleWeights = None, start: Model = None
+    ) -> Self:
+        """Fit the machine to the targets ``y``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or list of shape (n, …)
+            Training objects, or their Gram matrix for ``kernel="precomputed"``.
+        y : array of shape (n,)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            Factors of C; rows with a weight ≤ 0 are left out.
+        start : fitted machine, optional
+            A machine of the same kind, fitted on the same rows: the solver starts at its answer.
+        """
+        self._check_parameters()
+        if open_parameters(self):
+            tuner().fit_tuned(self, X, y, sample_weight)
+            return self
+        X = self._read_training(X, y)
+        plan = self.plan(FitData(y, sample_weight, num_samples(X)))
+        self.kernel_, self._points = self._bind(X)
+        self._fit_plan(X, plan, start)
+        return self
+
+    def predict(self, X: Objects) -> Array:
+        """Return f(x) + b for each object."""
+        return self._functions(self._read_new(X))[:, 0]
+
+    def plan(self, data: FitData) -> BoxPlan[ValueRule]:
+        targets = data.once(
+            "targets", lambda: np.asarray(column_or_1d(data.y, warn=True), dtype=np.float64)
+        )
+        rows, weights = self._weighted_rows(data)
+        problem = self._problem(targets[rows], self.C * weights)
+        return self._box_plan(ValueRule(), [(rows, problem)], mean_bias)
+
+    def _problem(self, targets: Array, C: Array) -> BoxQP:
+        raise NotImplementedError
+
+
+class SVR(_Regressor):
+    """ε-support vector regression with any kernel.
+
+    min ½‖w‖² + C Σ max(0, ∣yᵢ − f(xᵢ) − b∣ − ε)
+
+    A drop-in for ``sklearn.svm.SVR``; ``kernel``, ``time_limit``, ``strict``, ``approximation``,
+    ``certificate_`` and ``residual_trace_`` as in :class:`SVC`, and so is ``C="auto"``.
+    """
+
+    _path = ("epsilon", "C")
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SupportVectorMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        kernel: Parameter = "rbf",
+        *,
+        degree: float = 3,
+        gamma: Parameter = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: Parameter = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: Parameter = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    def _problem(self, targets: Array, C: Array) -> BoxQP:
+        return qp.regressor(targets, C, self.epsilon)
+
+    def _start_scale(self, start: Model, problem: BoxQP) -> float:
+        return 1.0 if math.isinf(self.C) or math.isinf(start.C) else float(self.C / start.C)
+
+
+class NuSVR(_Regressor):
+    """ν-support vector regression: the width of the tube is found, not given.
+
+    ν bounds the share of points outside the tube from above and that of support vectors from
+    below; the width found is ``epsilon_``. A drop-in for ``sklearn.svm.NuSVR``; the rest is as in
+    :class:`SVR`, ``approximation`` included.
+    """
+
+    STATE: ClassVar[State] = {**_Regressor.STATE, "biases_": Numbers(2)}
+
+    _path = ("nu", "C")
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SupportVectorMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+        "nu": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        kernel: Parameter = "rbf",
+        *,
+        nu: Parameter = 0.5,
+        C: Parameter = 1.0,
+        degree: float = 3,
+        gamma: Parameter = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: Parameter = None,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.C = C
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    @property
+    def epsilon_(self) -> float:
+        """Half the width of the tube that was found."""
+        upper, lower = self.biases_
+        return float(upper - lower) / 2
+
+    def _problem(self, targets: Array, C: Array) -> BoxQP:
+        return qp.nu_regressor(targets, C, self.nu)
+
+
+class OneClassSVM(OutlierMixin, _OneFunction):
+    """One-class support vector machine: the region where the data live.
+
+    min ½‖w‖² + Σ ξᵢ − νnρ  subject to  f(xᵢ) ≥ ρ − ξᵢ, ξᵢ ≥ 0; an outlier has f(x) < ρ
+
+    A drop-in for ``sklearn.svm.OneClassSVM``; ``kernel``, ``time_limit``, ``strict``,
+    ``approximation``, ``certificate_`` and ``residual_trace_`` as in :class:`SVC`.
+    """
+
+    STATE: ClassVar[State] = {**_OneFunction.STATE, "offset_": Numbers(1)}
+
+    _fixed_sums = True
+    _path = ("nu",)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SupportVectorMachine._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        kernel: Parameter = "rbf",
+        *,
+        degree: float = 3,
+        gamma: Parameter = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        strict: bool = False,
+        approximation: Parameter = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.strict = strict
+        self.approximation = approximation
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Objects,
+        y: Targets = None,
+        sample_weight: SampleWeights = None,
+        start: Model = None,
+    ) -> Self:
+        """Fit the machine to objects; ``y`` is ignored.
+
+        ``sample_weight`` bounds the multiplier of each row, those with a weight ≤ 0 are left out;
+        ``start`` is a one-class machine fitted on the same rows, at whose answer the solver starts.
+        """
+        del y
+        self._check_parameters()
+        X = self._read_training(X, None)
+        plan = self.plan(FitData(None, sample_weight, num_samples(X)))
+        self.kernel_, self._points = self._bind(X)
+        self._fit_plan(X, plan, start)
+        self.offset_ = -self.intercept_
+        return self
+
+    def plan(self, data: FitData) -> BoxPlan[OutlierRule]:
+        rows, weights = self._weighted_rows(data)
+        problem = qp.one_class(weights, self.nu)
+        return self._box_plan(OutlierRule(), [(rows, problem)], mean_bias)
+
+    def decision_function(self, X: Objects) -> Array:
+        """Return f(x) − ρ, negative for outliers."""
+        return self._functions(self._read_new(X))[:, 0]
+
+    def score_samples(self, X: Objects) -> Array:
+        """Return f(x)."""
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Objects) -> Labels:
+        """Return +1 for inliers, −1 for outliers."""
+        return OutlierRule().predict(self._functions(self._read_new(X)))

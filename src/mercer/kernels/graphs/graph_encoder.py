@@ -1,0 +1,134 @@
+"""The encoder of batches of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from mercer._files.fields import NONE, TEXT, OneOf, State
+from mercer._typing import Objects
+from mercer.exceptions import InvalidInput, InvalidType
+from mercer.kernels.encoders import CategoryEncoder, Encoder, as_narwhals, is_frame
+from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, listed
+from mercer.kernels.graphs.graph_points import Codes, Graphs
+
+
+@dataclass(frozen=True)
+class GraphEncoder(Encoder):
+    """Graphs of any kind; ``label`` and ``edge_label`` None leave labels out, ``weight`` weights.
+
+    The names are those of attributes of networkx graphs; other forms of graphs need no names.
+    """
+
+    STATE: ClassVar[State] = dict.fromkeys(("label", "edge_label", "weight"), OneOf(NONE, TEXT))
+    makes = Graphs
+
+    label: Any = "label"
+    edge_label: Any = "label"
+    weight: Any = None
+
+    def encode(self, X: Objects, owner: str) -> Graphs:
+        graphs = []
+        for i, item in enumerate(_items(X, owner)):
+            try:
+                graphs.append(as_arcs(item, self.label, self.edge_label, self.weight))
+            except Unreadable as error:
+                kind = InvalidType if error.args[1:] else InvalidInput
+                raise kind(f"{owner}: graph {i} {error.args[0]}") from None
+        return self._assemble(graphs, owner)
+
+    def _assemble(self, graphs: list[Arcs], owner: str) -> Graphs:
+        sizes = np.array([graph.size for graph in graphs], dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        counts = np.array([len(graph.places) for graph in graphs], dtype=np.int64)
+        places = _joined([graph.places for graph in graphs], np.int64)
+        weights = _joined(
+            [_or_ones(g.weights, n) for g, n in zip(graphs, counts, strict=True)], np.float64
+        )
+        if not np.isfinite(weights).all():
+            arc = int(np.flatnonzero(~np.isfinite(weights))[0])
+            graph = int(np.searchsorted(np.cumsum(counts), arc, "right"))
+            raise InvalidInput(
+                f"{owner}: graph {graph} has an edge whose weight is not a finite number. Drop or "
+                "fill it."
+            )
+        if self.weight is None:
+            weights = np.ones(len(places))
+        wanted = self.edge_label is not None
+        edge_labels = _codes([g.edge_labels if wanted else None for g in graphs], counts, owner)
+        wanted = self.label is not None
+        labels = _codes([g.labels if wanted else None for g in graphs], sizes, owner)
+        graph_of_arc = np.repeat(np.arange(len(graphs)), counts)
+        order = np.lexsort((places, graph_of_arc)) if _unsorted(places, graph_of_arc) else None
+        if order is not None:
+            places, weights, edge_labels = places[order], weights[order], edge_labels[order]
+        sources, targets = np.divmod(places, sizes[graph_of_arc])
+        leaving = np.bincount(sources + starts[graph_of_arc], minlength=starts[-1])
+        arc_starts = np.concatenate([[0], np.cumsum(leaving)])
+        return Graphs(starts, labels, arc_starts, targets, weights, edge_labels)
+
+
+# ---- batches -----------------------------------------------------------------------------------
+
+
+def _items(X: Objects, owner: str) -> Iterable[Any]:
+    """Return the graphs of ``X``, which may stand in a table of one column."""
+    if is_frame(X):
+        frame = as_narwhals(X)
+        _check_single(len(frame.columns), owner)
+        items: Iterable[Any] = frame.get_column(frame.columns[0]).to_list()
+        return items
+    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
+        raise InvalidType(
+            f"{owner}: expected a batch of graphs, got one matrix. Pass [matrix] for one graph."
+        )
+    if hasattr(X, "is_directed") and hasattr(X, "adj"):
+        raise InvalidType(f"{owner}: expected a batch of graphs, got one graph. Pass [graph].")
+    if hasattr(X, "to_pylist"):
+        return X.to_pylist()  # type: ignore[no-any-return]
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        _check_single(X.shape[1], owner)
+        return X[:, 0]
+    return X  # type: ignore[no-any-return]
+
+
+def _check_single(columns: int, owner: str) -> None:
+    if columns != 1:
+        raise InvalidInput(
+            f"{owner}: expected one column of graphs, got a table of {columns} columns. Choose "
+            f"one, as in {owner}().on('molecule')."
+        )
+
+
+def _joined(parts: Sequence[Any], dtype: Any) -> Any:
+    return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
+
+
+def _unsorted(places: Any, graph_of_arc: Any) -> bool:
+    same = graph_of_arc[1:] == graph_of_arc[:-1]
+    return bool(((places[1:] < places[:-1]) & same).any())
+
+
+def _or_ones(weights: Any, count: int) -> Any:
+    return np.ones(count) if weights is None else weights
+
+
+def _codes(labels: Sequence[Any], counts: Any, owner: str) -> Codes:
+    """Return a code for each label of all graphs, 0 where a graph has none."""
+    given = [part is not None for part in labels]
+    codes = np.zeros(int(counts.sum()), dtype=np.uint64)
+    if not any(given):
+        return codes
+    parts = [part for part in labels if part is not None and len(part)]
+    if all(isinstance(part, np.ndarray) and part.dtype.kind in "iub" for part in parts):
+        column = _joined(parts, np.int64)
+    else:
+        column = np.empty(sum(map(len, parts)), dtype=object)
+        column[:] = [label for part in parts for label in listed(part)]
+    column = column[:, None]
+    codes[np.repeat(given, counts)] = CategoryEncoder().encode(column, owner).codes[:, 0]
+    return codes

@@ -1,0 +1,162 @@
+"""The random-walk kernel of graphs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from mercer._typing import Array, Objects, Parameter
+from mercer.exceptions import InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import Encoder
+from mercer.kernels.graphs.graph_encoder import GraphEncoder
+from mercer.kernels.graphs.graph_points import Graphs
+from mercer.kernels.graphs.refinement import check_names, check_weights
+from mercer.kernels.graphs.walk_sums import STEPS, Walks
+from mercer.kernels.parameters import check_number
+
+_NEGLIGIBLE = 1e-17
+"""What is left out of a sum of walks, relative to it: below the rounding of float64."""
+_COUNTABLE = 0.95
+"""Above this ratio a sum over the lengths of walks converges too slowly."""
+
+
+class RandomWalk(Kernel):
+    """Random-walk kernel: walks that two graphs have in common, longer ones counting less.
+
+    k(x, z) = 1ᵀ(I − λ A×)⁻¹1 = Σ_{l=0,1,…} λˡ · (common walks of l steps), λ = ``decay``
+
+    A× is the adjacency matrix of the product graph, whose nodes are the pairs of a node of x and
+    a node of z with the same label, and whose arcs are pairs of arcs with the same label. Weights
+    of edges multiply along a walk. Where no graph has labels, the walks of each are counted by
+    itself; near the limit below, one eigendecomposition of each symmetric graph serves all pairs.
+    Otherwise the equations of the product graph are solved by conjugate gradients.
+
+    The sum is finite for λ < 1/ρ(A×) only: a larger ``decay`` is refused, and ``largest_decay``
+    tells where the limit is. ``degree_normalized=True`` divides the weight of an arc by the roots
+    of the weights that leave its source and enter its target; then every λ < 1 is valid, for any
+    graph that may come.
+
+    ``label``, ``edge_label`` and ``weight`` name the attributes of networkx graphs; None ignores
+    labels or weights, whatever the form of the graphs.
+
+    References
+    ----------
+    Gärtner, Flach and Wrobel, On graph kernels: hardness results and efficient alternatives,
+    2003. Vishwanathan, Schraudolph, Kondor and Borgwardt, Graph kernels, 2010.
+    """
+
+    definite = Definite.POSITIVE
+
+    def __init__(
+        self,
+        decay: float = 0.1,
+        *,
+        degree_normalized: bool = False,
+        label: Parameter = "label",
+        edge_label: Parameter = "label",
+        weight: Parameter = "weight",
+    ) -> None:
+        self.decay, self.degree_normalized = decay, degree_normalized
+        self.label, self.edge_label, self.weight = label, edge_label, weight
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        check_number(self, "decay", low=0)
+        if not isinstance(self.degree_normalized, bool | np.bool_):
+            raise InvalidParameter(
+                f"RandomWalk: degree_normalized={self.degree_normalized!r} has to be a bool."
+            )
+        if self.degree_normalized and self.decay >= 1:
+            raise InvalidParameter(f"RandomWalk: decay={self.decay!r} has to be below 1.")
+        check_names(self, "label", "edge_label", "weight")
+
+    @property
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        return GraphEncoder(self.label, self.edge_label, self.weight)
+
+    def largest_decay(self, X: Objects) -> float:
+        """Return 1/ρ, the limit below which ``decay`` is valid for all of ``X``."""
+        if self.degree_normalized:
+            return 1.0
+        walks = self._walks(cast(Graphs, self.encode(X)[self.encoder]))
+        roots = [walks.root(i) for i in range(len(walks))]
+        return 1 / max(roots) if max(roots) > 0 else math.inf
+
+    def prepare(self, a: Graphs, b: Graphs) -> tuple[Any, Any]:
+        left = self._walks(a)
+        right = left if b is a else self._walks(b)
+        for side in {id(left): left, id(right): right}.values():
+            self._check_decay(side)
+        lengths = self._lengths(left, right)
+        if lengths:
+            counts = left.counts(float(self.decay), lengths)
+            return counts, counts if b is a else right.counts(float(self.decay), lengths)
+        if left.has_spectrum and right.has_spectrum:
+            spectra = left.spectra()
+            return spectra, spectra if b is a else right.spectra()
+        return left, right
+
+    def compare(self, a: Any, b: Any) -> Array:
+        return a.compare(b, float(self.decay))  # type: ignore[no-any-return]
+
+    def compare_self(self, a: Any) -> Array:
+        return a.compare_self(float(self.decay))  # type: ignore[no-any-return]
+
+    def _walks(self, graphs: Graphs) -> Walks:
+        check_weights(graphs, type(self).__name__)
+        if self.degree_normalized:
+            graphs = _degree_normalized(graphs)
+        return Walks.of(graphs)
+
+    def _lengths(self, left: Walks, right: Walks) -> int:
+        """Return how long walks have to be counted, or 0 where counting would not do.
+
+        Of graphs without labels the walks of each can be counted by itself. Those of l steps or
+        more add at most CC'qˡ/(1 − q) of the whole, where q = λRR'.
+        """
+        if not (left.unlabelled and right.unlabelled):
+            return 0
+        sides = (left, right)
+        q = float(self.decay) * max(side.root_bounds.max(initial=0.0) for side in sides)
+        if q > _COUNTABLE:
+            return 0
+        excess = math.prod(float(side.growth[1].max(initial=1.0)) for side in sides)
+        few = math.log(_NEGLIGIBLE * (1 - q) / excess) / math.log(q) if q > 0 else 0.0
+        # A graph without circles has no long walks, but its short ones count.
+        return max(STEPS + 1, math.ceil(few))
+
+    def _check_decay(self, walks: Walks) -> None:
+        if self.degree_normalized:
+            return
+        doubtful = np.flatnonzero(self.decay * walks.root_bounds >= 1)
+        roots = {int(i): walks.root(int(i)) for i in doubtful}
+        if not any(self.decay * root >= 1 for root in roots.values()):
+            return
+        worst = max(roots, key=lambda i: roots[i])
+        largest = _rounded_down(1 / roots[worst])
+        raise InvalidParameter(
+            f"RandomWalk: decay={self.decay!r} diverges on graph {worst}, whose walks grow by "
+            f"{roots[worst]:.4g} a step. The largest valid decay for these graphs is {largest!r}; "
+            "degree_normalized=True allows any decay below 1."
+        )
+
+
+def _rounded_down(value: float) -> float:
+    """Return a number of four digits below ``value``."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return float(f"{math.floor(value * (1 - 1e-9) / unit) * unit:.4g}")
+
+
+def _degree_normalized(graphs: Graphs) -> Graphs:
+    nodes = len(graphs.labels)
+    sources, targets = graphs.sources, graphs.global_targets
+    leaving = np.bincount(sources, graphs.weights, minlength=nodes)
+    entering = np.bincount(targets, graphs.weights, minlength=nodes)
+    scale = np.sqrt(leaving[sources] * entering[targets])
+    weights = np.divide(graphs.weights, scale, out=np.zeros_like(scale), where=scale > 0)
+    return replace(graphs, weights=weights)

@@ -1,0 +1,271 @@
+"""Sums over the walks of graphs: how fast walks grow, and three ways to add them up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer import _fast, _parallel
+from mercer._typing import Array, Index
+from mercer.exceptions import InvalidInput
+from mercer.kernels.graphs.graph_points import Graphs, Integers
+
+STEPS = 8
+"""Walks of so many steps are counted to bound the growth of longer ones."""
+
+_TOLERANCE = 1e-13
+"""Relative accuracy of a solved system, a few hundred roundings of float64."""
+_PAIRS_A_TASK = 64
+"""Pairs of graphs for each task of a thread: enough that handing over does not count."""
+_ROOT_TOLERANCE = 1e-10
+"""Relative accuracy of the largest eigenvalue, which only bounds the decay."""
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Graphs whose nodes are sorted by label, with what is known of the growth of their walks."""
+
+    graphs: Graphs
+    origin: Graphs
+    numbers: Integers
+
+    @classmethod
+    def of(cls, graphs: Graphs) -> Walks:
+        """Prepare a batch of graphs."""
+        return cls(_sorted_by_label(graphs), graphs, np.arange(len(graphs)))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, index: Index) -> Walks:
+        """Return some of the graphs, which stay where they are."""
+        part = replace(self, numbers=self.numbers[index])
+        part.__dict__["symmetric"] = self.symmetric
+        return part
+
+    # ---- growth ------------------------------------------------------------------------------
+
+    @cached_property
+    def unlabelled(self) -> bool:
+        """Whether no node and no edge has a label."""
+        return not self.graphs.labels.any() and not self.graphs.edge_labels.any()
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether all edges lead both ways."""
+        return bool(self.graphs.symmetric().all())
+
+    @property
+    def has_spectrum(self) -> bool:
+        """Whether the walks of all graphs follow from the eigenvalues of each alone."""
+        return self.unlabelled and self.symmetric
+
+    @cached_property
+    def growth(self) -> tuple[Array, Array]:
+        """R and C of each graph: no node has more than C·Rᵏ walks of k steps, whatever k is."""
+        rates, excess = np.empty(len(self.graphs)), np.empty(len(self.graphs))
+        _fast.walks.growth(*_shape(self.graphs), STEPS, rates, excess)
+        return rates, excess
+
+    @property
+    def root_bounds(self) -> Array:
+        """An upper bound of the growth rate of the walks that each graph shares with itself."""
+        # Rounding must not turn the bound into less than one.
+        return np.asarray(self.growth[0] ** 2 * (1 + 1e-12))
+
+    def root(self, number: int) -> float:
+        """Return the growth rate ρ(A×) of the walks that one graph shares with itself."""
+        graph = self.graphs.take(np.array([number]))
+        if self.has_spectrum:
+            values = np.linalg.eigvalsh(graph.adjacency(0))
+            return float(np.abs(values).max(initial=0.0)) ** 2
+        plain = not graph.labels.any() and not graph.edge_labels.any()
+        parts = graph.labels, graph.arc_starts, graph.targets, graph.weights, graph.edge_labels
+        if plain:
+            product = graph.arc_starts, graph.targets, graph.weights
+        else:
+            product = _fast.walks.product_graph(*parts, *parts)
+        root = _perron_root(*product)
+        return root**2 if plain else root
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def counts(self, decay: float, lengths: int) -> WalkCounts:
+        """Return λ^(l/2) times the number of walks of l steps of each graph, for all l."""
+        out = np.empty((len(self), lengths))
+        _fast.walks.walk_counts(*_shape(self.graphs), math.sqrt(decay), out)
+        return WalkCounts(out)
+
+    def spectra(self) -> Spectra:
+        """Return the eigenvalues of each graph with the squared lengths of 1 along them."""
+        sizes = self.graphs.sizes
+        values: list[Any] = [None] * len(self)
+        masses: list[Any] = [None] * len(self)
+
+        def task(members: Any) -> None:
+            stack = np.stack([self.graphs.adjacency(i) for i in members])
+            w, U = np.linalg.eigh(stack)
+            for at, i in enumerate(members):
+                values[i], masses[i] = w[at], U[at].sum(axis=0) ** 2
+
+        batches = []
+        for n in np.unique(sizes):
+            members = np.flatnonzero(sizes == n)
+            batches += np.array_split(members, -(-len(members) // 16))
+        _parallel.run(task, batches, _parallel.thread_count())
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return Spectra(starts, np.concatenate(values), np.concatenate(masses))
+
+    def compare(self, other: Walks, decay: float) -> Array:
+        """Return the sums over the walks of all pairs."""
+        n, m = len(self), len(other)
+        rows, columns = np.divmod(np.arange(n * m), max(1, m))
+        # Where both sides are the same graphs, each pair is computed once.
+        same = self.origin is other.origin and np.array_equal(self.numbers, other.numbers)
+        if same:
+            rows, columns = np.triu_indices(n)
+        values = self._sums(other, self.numbers[rows], other.numbers[columns], decay)
+        out = np.empty((n, m))
+        out[rows, columns] = values
+        if same:
+            out[columns, rows] = values
+        return out
+
+    def compare_self(self, decay: float) -> Array:
+        """Return the sums over the walks of each graph with itself."""
+        return self._sums(self, self.numbers, self.numbers, decay)
+
+    def _sums(self, other: Walks, left: Integers, right: Integers, decay: float) -> Array:
+        out = np.empty(len(left))
+        both = (*_fields(self.graphs), *_fields(other.graphs))
+        symmetric = self.symmetric and other.symmetric
+
+        def task(first: int) -> None:
+            part = slice(first, first + _PAIRS_A_TASK)
+            _parallel.check_stopped()
+            status = _fast.walks.product_sums(
+                left[part], right[part], *both, symmetric, decay, _TOLERANCE, out[part]
+            )
+            if status != _fast.walks.CONVERGED:
+                raise InvalidInput(
+                    f"RandomWalk: decay={decay!r} lies so near the limit for these graphs that the "
+                    "sum over all walks cannot be computed. Choose a smaller one."
+                )
+
+        _parallel.run(task, range(0, len(left), _PAIRS_A_TASK), _parallel.thread_count())
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class WalkCounts:
+    """Weighted numbers of walks of graphs without labels, by their length."""
+
+    values: Array
+
+    def take(self, index: Index) -> WalkCounts:
+        """Return those of some graphs."""
+        return WalkCounts(self.values[index])
+
+    def compare(self, other: WalkCounts, decay: float) -> Array:
+        """Return the sums over the walks of all pairs; the decay is in the counts."""
+        return np.asarray(self.values @ other.values.T)
+
+    def compare_self(self, decay: float) -> Array:
+        """Return the sums over the walks of each graph with itself."""
+        return np.asarray((self.values**2).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """Eigenvalues of graphs, and how much of the vector 1 lies along each eigenvector."""
+
+    starts: Integers
+    values: Array
+    masses: Array
+
+    def take(self, index: Index) -> Spectra:
+        """Return those of some graphs."""
+        if isinstance(index, slice):
+            part = slice(self.starts[index.start], self.starts[index.stop])
+            starts = self.starts[index.start : index.stop + 1] - self.starts[index.start]
+            return Spectra(starts, self.values[part], self.masses[part])
+        counts = np.diff(self.starts)[index]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        at = np.arange(starts[-1]) + np.repeat(self.starts[index] - starts[:-1], counts)
+        return Spectra(starts, self.values[at], self.masses[at])
+
+    def compare(self, other: Spectra, decay: float) -> Array:
+        """Return the sums over the walks of all pairs."""
+        out = np.empty((len(self.starts) - 1, len(other.starts) - 1))
+        _fast.walks.spectral_sums(
+            self.starts,
+            self.values,
+            self.masses,
+            other.starts,
+            other.values,
+            other.masses,
+            decay,
+            out,
+        )
+        return out
+
+    def compare_self(self, decay: float) -> Array:
+        """Return the sums over the walks of each graph with itself."""
+        singles = [self.take(slice(i, i + 1)) for i in range(len(self.starts) - 1)]
+        return np.array([one.compare(one, decay)[0, 0] for one in singles])
+
+
+def _shape(graphs: Graphs) -> tuple[Any, Any, Any, Any]:
+    return graphs.starts, graphs.arc_starts, graphs.targets, graphs.weights
+
+
+def _fields(graphs: Graphs) -> tuple[Any, Any, Any, Any, Any, Any]:
+    return (
+        graphs.starts,
+        graphs.labels,
+        graphs.arc_starts,
+        graphs.targets,
+        graphs.weights,
+        graphs.edge_labels,
+    )
+
+
+def _sorted_by_label(graphs: Graphs) -> Graphs:
+    """Return the same graphs, with the nodes of each in the order of their labels."""
+    if not graphs.labels.any():
+        return graphs
+    graph = np.repeat(np.arange(len(graphs)), graphs.sizes)
+    order = np.lexsort((graphs.labels, graph))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    sources, targets = rank[graphs.sources], rank[graphs.global_targets]
+    arcs = np.lexsort((targets, sources))
+    counts = np.bincount(sources, minlength=len(order))
+    return Graphs(
+        graphs.starts,
+        graphs.labels[order],
+        np.concatenate([[0], np.cumsum(counts)]),
+        (targets - graphs.starts[graph[graphs.sources]])[arcs],
+        graphs.weights[arcs],
+        graphs.edge_labels[arcs],
+    )
+
+
+def _perron_root(starts: Integers, ends: Integers, weights: Array) -> float:
+    """Return the spectral radius of a sparse matrix without negative entries."""
+    if not len(ends):
+        return 0.0
+    n = len(starts) - 1
+    matrix = sparse.csr_array((weights, ends, starts), shape=(n, n), copy=True)
+    # SciPy's search for parts never ends where a row names a column twice, as parallel arcs do.
+    matrix.sum_duplicates()
+    _, parts = sparse.csgraph.connected_components(matrix, directed=True, connection="strong")
+    root: float = _fast.walks.perron_root(
+        starts, ends, weights, parts.astype(np.int64), _ROOT_TOLERANCE
+    )
+    return root

@@ -1,0 +1,245 @@
+"""The gap-weighted subsequence kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer import _fast, _memory, _parallel
+from mercer._typing import Array, Index, IntArray
+from mercer.exceptions import InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.parameters import check_number
+from mercer.kernels.statistics import products
+from mercer.kernels.strings.words import StringEncoder, Strings, code_points
+
+_LARGE = 1 << 26
+"""Counts of subsequences stay below 64 MiB; beyond it memory is compared with what there is."""
+_ROWS = 64
+"""Rows of the matrix for each task of a thread."""
+_SPELLED_BITS = 18
+"""Up to 2¹⁸ words of k letters are spelled out."""
+# A matrix product does about as many multiplications while the other loops do one.
+_PRODUCTS_PER_STEP = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Strings as rows of √w φ_u(x), one column for each u that their letters can spell."""
+
+    values: Array
+
+    def take(self, index: Index) -> Counted:
+        """Return some of the strings."""
+        return Counted(self.values[index])
+
+    def compare(self, other: Counted) -> Array:
+        """Return the kernel of all pairs."""
+        return products(self.values, other.values)
+
+    def compare_self(self) -> Array:
+        """Return the kernel of each string with itself."""
+        return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class LetterStrings:
+    """Strings of letters that are numbered 0, 1 …, one after the other.
+
+    ``weights`` are those of subsequences of 1, 2 … letters.
+    """
+
+    codes: IntArray
+    starts: IntArray
+    lengths: IntArray
+    letters: int
+    decay: float
+    weights: Array
+
+    def take(self, index: Index) -> LetterStrings:
+        """Return some of the strings."""
+        return replace(self, starts=self.starts[index], lengths=self.lengths[index])
+
+    def compare(self, other: LetterStrings) -> Array:
+        """Return the kernel of all pairs, by dynamic programming."""
+        codes, ends = self.packed()
+        lanes = _fast.subsequences.LANES
+        out = np.empty((len(self.lengths), len(other.lengths)))
+        group_values = np.empty((len(out), lanes))
+        # Strings of like lengths stand together, so that little is wasted on filling up.
+        order = np.argsort(other.lengths, kind="stable")
+        for first in range(0, len(order), lanes):
+            group = order[first : first + lanes]
+            _fast.subsequences.compare(
+                codes,
+                ends,
+                other.side_by_side(group, lanes),
+                self.letters,
+                self.decay,
+                self.weights,
+                group_values,
+            )
+            out[:, group] = group_values[:, : len(group)]
+        return out
+
+    def compare_self(self) -> Array:
+        """Return the kernel of each string with itself."""
+        out = np.empty(len(self.lengths))
+        order = np.argsort(self.lengths, kind="stable")
+        for first in range(0, len(out), _fast.subsequences.LANES):
+            group = order[first : first + _fast.subsequences.LANES]
+            some = self.take(group)
+            out[group] = np.diagonal(some.compare(some))
+        return out
+
+    def packed(self) -> tuple[IntArray, IntArray]:
+        """Return the letters of these strings alone, and where each string begins and ends."""
+        ends = np.concatenate([[0], np.cumsum(self.lengths)])
+        places = np.arange(ends[-1]) + np.repeat(self.starts - ends[:-1], self.lengths)
+        return self.codes[places], ends
+
+    def side_by_side(self, rows: IntArray, lanes: int) -> IntArray:
+        """Return a few strings as (place, lane), filled up with −1."""
+        longest = int(self.lengths[rows].max(initial=0))
+        group = np.full((longest, lanes), -1, dtype=np.int64)
+        for lane, row in enumerate(rows):
+            start, length = self.starts[row], self.lengths[row]
+            group[:length, lane] = self.codes[start : start + length]
+        return group.reshape(-1)
+
+    def columns(self) -> int:
+        """Return how many subsequences these letters can spell that count."""
+        return sum(self.letters ** int(size) for size in np.flatnonzero(self.weights) + 1)
+
+    def spell(self) -> Counted:
+        """Return φ_u of all strings and of all u."""
+        codes, ends = self.packed()
+        out = np.zeros((len(self.lengths), self.columns()))
+        roots = np.sqrt(self.weights)
+
+        def task(rows: slice) -> None:
+            stops = ends[rows.start : rows.stop + 1]
+            _fast.subsequences.spell(codes, stops, self.letters, self.decay, roots, out[rows])
+
+        parts = [slice(i, min(i + _ROWS, len(out))) for i in range(0, len(out), _ROWS)]
+        _parallel.run(task, parts, _parallel.thread_count())
+        return Counted(out)
+
+
+class Subsequence(Kernel):
+    """Letters that two strings share in the same order, with gaps at a price.
+
+    k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ_i λ^(gaps of i) over all places i₁ < … < i_k with
+    x_i = u, u any string of k letters
+
+    The gaps of an occurrence are the letters between its first and its last one that it leaves
+    out: i_k − i₁ + 1 − k. ``weighting="length"`` takes its whole length i_k − i₁ + 1 instead, the
+    classic form, which is λ^(2k) times this one. λ is ``decay``: with 1 gaps cost nothing, with 0
+    none is allowed. ``lengths`` weighs subsequences of 1, 2 … k letters, all found in one pass:
+    ``None`` counts those of k letters alone, ``"all"`` each length with 1. Any character is a
+    letter, case counts, and a string shorter than k has no subsequences of k letters.
+
+    Where the letters can spell few strings of k letters, as in DNA, φ is written out for each
+    string, which takes time in proportion to its length; else each pair takes k times the product
+    of both lengths.
+
+    References
+    ----------
+    Lodhi, Saunders, Shawe-Taylor, Cristianini and Watkins, Text classification using string
+    kernels, 2002.
+    """
+
+    definite = Definite.POSITIVE
+    encoder = StringEncoder()
+
+    def __init__(
+        self,
+        k: int = 3,
+        decay: float = 0.5,
+        weighting: str = "gaps",
+        lengths: str | Sequence[float] | None = None,
+    ) -> None:
+        self.k, self.decay, self.weighting, self.lengths = k, decay, weighting, lengths
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        check_number(self, "k", low=1, high=10_000, integer=True)
+        if self.weighting not in ("gaps", "length"):
+            raise InvalidParameter(
+                f"Subsequence: weighting={self.weighting!r} has to be 'gaps' or 'length'."
+            )
+        # A decay of 0 would leave nothing where letters cost as well.
+        check_number(self, "decay", low=0, high=1, open_low=self.weighting == "length")
+        if self.lengths is None or (isinstance(self.lengths, str) and self.lengths == "all"):
+            return
+        try:
+            weights = np.asarray(self.lengths, dtype=np.float64)
+        except (TypeError, ValueError):
+            weights = np.empty(0)
+        if weights.shape != (int(self.k),) or not (np.isfinite(weights) & (weights >= 0)).all():
+            raise InvalidParameter(
+                f"Subsequence: lengths={self.lengths!r} has to be None, 'all', or {self.k} numbers "
+                "≥ 0, one for each length from 1 to k."
+            )
+
+    def prepare(
+        self, a: Strings, b: Strings
+    ) -> tuple[LetterStrings | Counted, LetterStrings | Counted]:
+        both = a if b is a else a.join(b)
+        lengths = np.fromiter(map(len, both.items), np.int64, len(both))
+        letters, codes = np.unique(code_points(both.items), return_inverse=True)
+        whole: Any = LetterStrings(
+            codes.astype(np.int64),
+            np.cumsum(lengths) - lengths,
+            lengths,
+            len(letters),
+            float(self.decay),
+            self._weights(),
+        )
+        if self._spelling_pays(whole, len(a), len(b)):
+            whole = whole.spell()
+        else:
+            self._require_memory(int(lengths.max(initial=0)))
+        left = whole.take(slice(0, len(a)))
+        return left, left if b is a else whole.take(slice(len(a), len(both)))
+
+    def compare(self, a: Any, b: Any) -> Array:
+        return a.compare(b)  # type: ignore[no-any-return]
+
+    def compare_self(self, a: Any) -> Array:
+        return a.compare_self()  # type: ignore[no-any-return]
+
+    def _spelling_pays(self, strings: LetterStrings, rows: int, columns: int) -> bool:
+        """Whether writing out all subsequences takes fewer steps than going through all pairs."""
+        k, letters, lengths = int(self.k), strings.letters, strings.lengths
+        if k * math.log2(max(letters, 1)) > _SPELLED_BITS:
+            return False
+        width = strings.columns()
+        if 8 * width * len(lengths) > _LARGE:
+            return False
+        steps: int = 2 * sum(letters**size for size in range(k))
+        spelling = int(lengths.sum()) * steps + rows * columns * width // _PRODUCTS_PER_STEP
+        pairs = int(lengths[:rows].sum()) * int(lengths[-columns:].sum()) * k
+        return spelling < pairs
+
+    def _require_memory(self, longest: int) -> None:
+        size = 8 * (int(self.k) + 64) * _fast.subsequences.LANES * longest
+        if size > _LARGE:
+            _memory.require(size, f"{self} of strings of {longest:,} letters", "Cut the strings.")
+
+    def _weights(self) -> Array:
+        """Return the weight of each length from 1 to k, for occurrences that cost their gaps."""
+        k = int(self.k)
+        weights = np.zeros(k)
+        if self.lengths is None:
+            weights[-1] = 1.0
+        else:
+            weights[:] = 1.0 if isinstance(self.lengths, str) else np.asarray(self.lengths)
+        if self.weighting == "length":
+            weights *= float(self.decay) ** (2.0 * np.arange(1, k + 1))
+        return weights

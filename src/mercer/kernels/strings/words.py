@@ -1,0 +1,203 @@
+"""Kernels of strings: texts, and later sequences."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from scipy import sparse
+
+from mercer._files.fields import A, State, WrongState
+from mercer._typing import Array, Index, Object, Objects
+from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
+from mercer.kernels.encoders import Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.features import Features
+from mercer.kernels.points import Vectors
+from mercer.kernels.statistics import products
+from mercer.kernels.vectors.explicit import KeyedFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class Strings:
+    """Strings, one an object."""
+
+    items: np.ndarray[Any, np.dtype[np.object_]]
+
+    STATE: ClassVar[State] = {"items": A(np.ndarray, size="n")}
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` unless the items are strings."""
+        items = self.items
+        if items.dtype != object or items.ndim != 1 or set(map(type, items.tolist())) - {str}:
+            raise WrongState("its items are not strings")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, index: Index) -> Strings:
+        """Return some of the strings."""
+        return Strings(self.items[index])
+
+    def join(self, other: Strings) -> Strings:
+        """Return the strings of both."""
+        return Strings(np.concatenate([self.items, other.items]))
+
+
+@dataclass(frozen=True)
+class StringEncoder(Encoder):
+    """Strings in a list, an array, a column of a frame, or a table of one column."""
+
+    makes = Strings
+
+    stand_in = ""
+
+    def encode(self, X: Objects, owner: str) -> Strings:
+        items = np.empty(len(X) if not hasattr(X, "shape") else X.shape[0], dtype=object)
+        for i, item in enumerate(_single_column(X, owner)):
+            if not isinstance(item, str):
+                raise _not_a_string(item, i, owner)
+            items[i] = str(item)
+        return Strings(items)
+
+
+def _single_column(X: Objects, owner: str) -> Iterable[Any]:
+    """Return the strings of ``X``, which may stand in a table of one column."""
+    if is_frame(X):
+        frame = as_narwhals(X)
+        _check_single(len(frame.columns), owner)
+        return cast(Iterable[Any], frame.get_column(frame.columns[0]).to_list())
+    if sparse.issparse(X):
+        raise InvalidType(f"{owner}: expected strings, got a sparse matrix of numbers.")
+    if hasattr(X, "to_pylist"):
+        return cast(Iterable[Any], X.to_pylist())
+    if isinstance(X, np.ndarray) and X.ndim > 1:
+        _check_single(X.shape[1] if X.ndim == 2 else 0, owner)
+        return cast(Iterable[Any], X[:, 0].tolist())
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+        _check_single(max(len(row) for row in X), owner)
+        return [row[0] if row else None for row in X]
+    return cast(Iterable[Any], X.tolist() if isinstance(X, np.ndarray) else X)
+
+
+def _check_single(columns: int, owner: str) -> None:
+    if columns != 1:
+        raise InvalidInput(
+            f"{owner}: expected one column of strings, got a table of {columns} columns. Choose "
+            f"one, as in {owner}().on('text')."
+        )
+
+
+def _not_a_string(item: Object, row: int, owner: str) -> Exception:
+    if is_missing(item):
+        return InvalidInput(
+            f"{owner}: the string in row {row} is missing. Fill it in (for example with '') or "
+            "drop the row."
+        )
+    remedy = "Decode it first." if isinstance(item, bytes) else "Turn it into text with str(...)."
+    shown = repr(item)
+    shown = shown if len(shown) <= 40 else shown[:39] + "…"
+    return InvalidType(
+        f"{owner}: {shown} in row {row} is not a string but of type {type(item).__name__}. {remedy}"
+    )
+
+
+def code_points(strings: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """Return the characters of all strings, one after the other, as numbers."""
+    return np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+class StringFeatures(KeyedFeatures):
+    """k(x, z) = φ(x)·φ(z) for a sparse map of strings that a subclass defines in ``phi``."""
+
+    encoder = StringEncoder()
+
+    def sides(self, *matrices: Any) -> list[Vectors]:
+        return [Vectors(matrix) for matrix in matrices]
+
+    def compare(self, a: Vectors, b: Vectors) -> Array:
+        return products(a.values, b.values)
+
+    def compare_self(self, a: Vectors) -> Array:
+        return a.squared_norms.copy()
+
+
+_WEIGHTINGS = ("count", "frequency", "binary")
+
+
+class BagOfWords(StringFeatures):
+    """Words that two texts share, whatever their order.
+
+    k(x, z) = Σ_w n_w(x) n_w(z), n_w(x) = how often the word w occurs in x
+
+    ``weighting="frequency"`` divides n_w(x) by the number of words of x, ``"binary"`` takes 1 for
+    every word that occurs. A word is a match of the regular expression ``pattern``, in lower case
+    unless ``lowercase=False``. ``BagOfWords().normalized()`` is the cosine of two texts.
+
+    References
+    ----------
+    Joachims, Text categorization with support vector machines, 1998.
+    """
+
+    def __init__(
+        self, weighting: str = "count", *, pattern: str = r"\w+", lowercase: bool = True
+    ) -> None:
+        self.weighting, self.pattern, self.lowercase = weighting, pattern, lowercase
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        if self.weighting not in _WEIGHTINGS:
+            raise InvalidParameter(
+                f"BagOfWords: weighting={self.weighting!r} has to be 'count', 'frequency' or "
+                "'binary'."
+            )
+        if not isinstance(self.lowercase, bool | np.bool_):
+            raise InvalidParameter(f"BagOfWords: lowercase={self.lowercase!r} has to be a bool.")
+        self._expression()
+
+    def phi(self, strings: Strings) -> Features:
+        words = self._expression()
+        known: dict[str, int] = {}
+        at, counts, ends = array("i"), array("d"), array("q", [0])
+        for text in strings.items:
+            text = text.lower() if self.lowercase else text
+            found = Counter(match.group() for match in words.finditer(text) if match.group())
+            at.extend(known.setdefault(word, len(known)) for word in found)
+            counts.extend(self._weights(found))
+            ends.append(len(at))
+        # scikit-learn takes 32-bit indices only, which are enough nearly always.
+        index = np.int32 if len(at) < 2**31 else np.int64
+        keys = np.fromiter(map(_word_key, known), np.uint64, len(known))
+        # Texts without any word still have one coordinate, and are zero there.
+        keys = keys if len(keys) else np.zeros(1, dtype=np.uint64)
+        parts = np.array(counts), np.array(at, dtype=index), np.array(ends, dtype=index)
+        return Features(sparse.csr_array(parts, shape=(len(strings), len(keys))), keys)
+
+    def _weights(self, found: Counter[str]) -> Iterable[float]:
+        if self.weighting == "binary":
+            return [1.0] * len(found)
+        if self.weighting == "frequency":
+            total = found.total()
+            return [count / total for count in found.values()]
+        return found.values()
+
+    def _expression(self) -> re.Pattern[str]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return re.compile(self.pattern)
+        except (re.error, TypeError, OverflowError, RecursionError) as error:
+            raise InvalidParameter(
+                f"BagOfWords: pattern={self.pattern!r} is not a regular expression: {error}."
+            ) from None
+
+
+def _word_key(word: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

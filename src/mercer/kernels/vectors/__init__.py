@@ -1,0 +1,1 @@
+"""Kernels of vectors: numbers and categories in columns."""

@@ -1,0 +1,184 @@
+"""Kernels that are given by their feature map."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self, cast
+
+import numpy as np
+
+from mercer import _memory
+from mercer._typing import Array, Parameter
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
+from mercer.kernels.encoders import VectorEncoder
+from mercer.kernels.features import Features
+from mercer.kernels.parameters import check_number
+from mercer.kernels.points import Points, Vectors
+from mercer.kernels.statistics import check_dimensions, products
+from mercer.kernels.vectors.dot import monomials
+from mercer.kernels.vectors.radial import RBF, Radial
+
+_LARGE = 1 << 26
+"""From 64 MiB on the memory of a feature map is compared with what there is."""
+
+
+class Mapped(Kernel):
+    """k(x, z) = φ(x)·φ(z): positive definite, whatever φ is."""
+
+    definite = Definite.POSITIVE
+    has_features = True
+
+
+class KeyedFeatures(Mapped):
+    """Sparse rows φ(x) with hashed keys, which a subclass defines in ``phi``."""
+
+    def phi(self, leaf: Any) -> Features:
+        """Return the rows φ(x) with their keys; each depends on its own object only."""
+        raise NotImplementedError
+
+    def sides(self, *matrices: Any) -> list[Any]:
+        """Return rows in the form that ``compare`` takes; all have the same columns."""
+        raise NotImplementedError
+
+    def feature_map(self, points: Points) -> Features:
+        return self.phi(points[self.encoder])
+
+    def prepare(self, a: Any, b: Any) -> tuple[Any, Any]:
+        left = self.phi(a)
+        if b is a:
+            [side] = self.sides(left.values)
+            return side, side
+        right = self.phi(b)
+        # Coordinates that one side alone has count in its norm.
+        keys = np.union1d(left.keys, right.keys)
+        first, second = self.sides(left.aligned(keys).values, right.aligned(keys).values)
+        return first, second
+
+
+class FeatureKernel(Mapped):
+    """k(x, z) = φ(x)·φ(z) for a map φ of vectors that a subclass defines in ``phi``."""
+
+    encoder = VectorEncoder()
+
+    def phi(self, vectors: Vectors) -> Array:
+        """Return the rows φ(x)."""
+        raise NotImplementedError
+
+    def feature_map(self, points: Points) -> Features:
+        return Features.numbered(self.phi(cast(Vectors, points[self.encoder])))
+
+    def prepare(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
+        check_dimensions(a, b)
+        left = Vectors(self.phi(a))
+        return left, left if b is a else Vectors(self.phi(b))
+
+    def compare(self, a: Vectors, b: Vectors) -> Array:
+        return products(a.values, b.values)
+
+    def compare_self(self, a: Vectors) -> Array:
+        return a.squared_norms.copy()
+
+
+class Monomials(FeatureKernel):
+    """All monomials up to a degree, each with weight 1.
+
+    φ(x) = (1, x₁, x₂, …, x₁², x₁x₂, …), k(x, z) = φ(x)·φ(z)
+    """
+
+    def __init__(self, degree: int = 2) -> None:
+        self.degree = degree
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        check_number(self, "degree", low=0, integer=True)
+
+    def phi(self, vectors: Vectors) -> Array:
+        ones = np.ones((len(vectors), 1), dtype=vectors.dtype)
+        return monomials(np.hstack([ones, vectors.dense()]), int(self.degree), weighted=False)
+
+    def feature_width(self, points: Points) -> float:
+        d = cast(Vectors, points[self.encoder]).dimension
+        return float(math.comb(d + int(self.degree), int(self.degree)))
+
+
+class GaussianBasis(FeatureKernel):
+    """Gaussian basis functions at given centres.
+
+    φⱼ(x) = exp(−‖x − cⱼ‖²/(2σ²)), k(x, z) = φ(x)·φ(z)
+    """
+
+    def __init__(self, centres: Parameter, sigma: float = 1.0) -> None:
+        self.centres, self.sigma = centres, sigma
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        check_number(self, "sigma", low=0, open_low=True)
+        centres = np.asarray(self.centres)
+        if centres.ndim != 2 or not centres.size or centres.dtype.kind not in "fiu":
+            raise InvalidParameter(
+                "GaussianBasis: centres has to be a table of numbers with one centre a row, got "
+                f"shape {centres.shape}."
+            )
+        if not np.isfinite(centres).all():
+            row = int(np.argwhere(~np.isfinite(centres))[0, 0])
+            raise InvalidParameter(f"GaussianBasis: centres: centre {row} is not finite.")
+
+    def phi(self, vectors: Vectors) -> Array:
+        centres = np.asarray(self.centres, dtype=vectors.dtype)
+        if centres.shape[1] != vectors.dimension:
+            raise InvalidInput(
+                f"GaussianBasis: the centres have {centres.shape[1]} columns and X has "
+                f"{vectors.dimension}."
+            )
+        return RBF(sigma=self.sigma)(vectors.values, centres)
+
+
+class RandomFourierFeatures(FeatureKernel):
+    """Random Fourier features: an approximation of a radial kernel, not the kernel itself.
+
+    φ(x) = √(2/m) (cos ω₁·x, sin ω₁·x, …) with m/2 frequencies ω drawn from the spectral density;
+    φ(x)·φ(z) → k(x, z) with an error of about 1/√m.
+
+    References
+    ----------
+    Rahimi and Recht, Random features for large-scale kernel machines, 2007.
+    """
+
+    def __init__(self, kernel: Radial, components: int = 500, seed: int = 0) -> None:
+        self.kernel, self.components, self.seed = kernel, components, seed
+        super().__init__()
+
+    def check_parameters(self) -> None:
+        if not getattr(self.kernel, "has_spectrum", False):
+            raise InvalidParameter(
+                f"RandomFourierFeatures: {self.kernel!r} has no spectral density to draw from. Use "
+                "RBF, Laplacian, Matern or RationalQuadratic."
+            )
+        check_number(self, "components", low=2, integer=True)
+        check_number(self, "seed", low=0, integer=True)
+
+    def resolve(self, points: Points) -> Self:
+        inner = self.kernel.resolve(points)
+        return self if inner is self.kernel else self.replace(kernel=inner)
+
+    def phi(self, vectors: Vectors) -> Array:
+        d = vectors.dimension
+        count = int(self.components) // 2
+        size = 8 * int(self.components) * (2 * len(vectors) + d)
+        if size > _LARGE:
+            _memory.require(size, f"{self} of {len(vectors):,} rows", "Use fewer components.")
+        random = np.random.default_rng(int(self.seed))
+        omega = self.kernel.frequencies(random, (count, d))
+        scales = self.kernel.scales
+        if scales is None:
+            omega = omega * self.kernel.rate ** (1 / self.kernel.power)
+        elif len(scales) != d:
+            raise InvalidInput(f"{self}: {len(scales)} length scales for {d} columns.")
+        else:
+            omega = omega / np.asarray(scales)
+        angles = products(vectors.values, omega.astype(vectors.dtype))
+        result = np.hstack([np.cos(angles), np.sin(angles)])
+        result *= result.dtype.type(count**-0.5)
+        return result

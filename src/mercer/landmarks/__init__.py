@@ -1,0 +1,1 @@
+"""Landmarks: a few points through which a kernel matrix on many is seen."""

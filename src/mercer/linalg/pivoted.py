@@ -1,0 +1,158 @@
+"""Randomly pivoted Cholesky: the one low-rank factor of a kernel matrix from few of its rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from mercer import _parallel
+from mercer._typing import Array, IntArray
+from mercer.exceptions import NotPositiveDefinite
+
+EPS = float(np.finfo(np.float64).eps)
+_FEWEST, _MOST = 8, 256
+"""Proposals of one round."""
+_BAND = 1024
+"""Rows of the factor that grow at once."""
+
+
+class SymmetricRows(Protocol):
+    """A symmetric matrix that gives its diagonal, some rows, and the square of some rows."""
+
+    def diag(self) -> Array:
+        """Return the diagonal."""
+        ...
+
+    def rows(self, index: IntArray) -> Array:
+        """Return some rows."""
+        ...
+
+    def square(self, index: IntArray) -> Array:
+        """Return the rows and columns of ``index`` alone."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PivotedFactor:
+    """F with FFᵀ ≈ K, the rows of K that it was made of, and the diagonal of K − FFᵀ.
+
+    The first m columns of F belong to the first m pivots alone: K − FFᵀ falls with each column.
+    """
+
+    F: Array
+    pivots: IntArray
+    left: Array
+
+
+def pivoted_cholesky(
+    K: SymmetricRows, rank: int, random: np.random.Generator, enough: float = 0.0
+) -> PivotedFactor:
+    """Return F with FFᵀ ≈ K from at most ``rank`` rows of K, in rounds of many pivots.
+
+    A pivot is drawn with a probability proportional to what the diagonal of K − FFᵀ has left.
+    A round draws many proposals at once from the diagonal as it was, and accepts each with the
+    share of its entry that the accepted ones before it leave: the accepted pivots then have the
+    law of pivots drawn one by one, and only their rows of K are computed. Stops early where what
+    is left of the trace is below ``enough``, or is rounding alone.
+
+    References
+    ----------
+    Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, Comm. Pure Appl. Math. 2025.
+    Epperly, Tropp and Webber, Embrace rejection: kernel matrix approximation by accelerated
+    randomly pivoted Cholesky, 2024.
+    """
+    first = K.diag().astype(np.float64)
+    n, rank = len(first), min(rank, len(first))
+    scale = float(np.abs(first).max(initial=0.0))
+    check_sign(first, scale)
+    left = np.maximum(first, 0.0)
+    F = np.zeros((n, rank), order="F")
+    pivots = np.empty(rank, dtype=np.intp)
+    proposals = proposal_count(rank)
+    done = 0
+    while done < rank:
+        _parallel.check_stopped()
+        total = float(left.sum())
+        if total <= max(enough, n * scale * EPS):
+            break
+        drawn = random.choice(n, proposals, p=left / total).astype(np.intp)
+        old = F[drawn, :done]
+        square = K.square(drawn).astype(np.float64) - old @ old.T
+        most = rank - done
+        accepted, L = accept(square, left[drawn], random, scale, most)
+        if not len(accepted):
+            left[drawn] = 0.0  # nothing but rounding was left of them
+            continue
+        new = drawn[accepted]
+        rows, end = K.rows(new), done + len(new)
+        _grow(F, left, rows, F[new, :done], L)
+        pivots[done:end] = new
+        check_sign(left, scale)
+        np.maximum(left, 0.0, out=left)
+        left[new] = 0.0
+        done = end
+    return PivotedFactor(F[:, :done], pivots[:done], left)
+
+
+def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
+    """Add the columns of F that belong to some rows of K, and subtract their squares.
+
+    ``old`` holds these rows of F until now, L is the Cholesky factor of their square of K − FFᵀ.
+    """
+    done, end = old.shape[1], old.shape[1] + len(old)
+
+    def task(start: int) -> None:
+        band = slice(start, start + _BAND)
+        part = np.subtract(rows[:, band].T, F[band, :done] @ old.T, order="C").T
+        part = solve_triangular(L, part, lower=True, overwrite_b=True, check_finite=False)
+        F[band, done:end] = part.T
+        left[band] -= np.einsum("ij,ij->j", part, part)
+
+    # Threads of our own: NumPy and SciPy have a BLAS each, whose threads wait for one another.
+    _parallel.run(task, range(0, len(F), _BAND), _parallel.thread_count())
+
+
+def proposal_count(rank: int) -> int:
+    """Return how many pivots a round proposes."""
+    return min(_MOST, max(_FEWEST, math.ceil(rank / 8)))
+
+
+def accept(
+    H: Array, drawn_from: Array, random: np.random.Generator, scale: float, most: int
+) -> tuple[IntArray, Array]:
+    """Return which proposals are accepted, and the Cholesky factor of their square of H.
+
+    ``H`` is the residual matrix of all proposals; it is overwritten. ``drawn_from`` is its diagonal
+    when they were drawn, and ``scale`` the largest entry of the whole matrix.
+    """
+    least = max(scale * EPS * 64, 1e-300)
+    accepted: list[int] = []
+    chances = random.random(len(H)) * drawn_from
+    columns = []
+    for i in range(len(H)):
+        if len(accepted) == most:
+            break
+        if not H[i, i] >= max(chances[i], least):
+            continue
+        column = H[:, i] / math.sqrt(H[i, i])
+        H -= np.outer(column, column)
+        accepted.append(i)
+        columns.append(column)
+    at = np.array(accepted, dtype=np.intp)
+    L = np.tril(np.array(columns).T[at]) if accepted else np.zeros((0, 0))
+    return at, L
+
+
+def check_sign(left: Array, scale: float) -> None:
+    """Refuse a matrix whose diagonal, or what is left of it, is negative by more than rounding."""
+    lowest = float(left.min(initial=0.0))
+    if lowest < -1e-6 * scale:
+        raise NotPositiveDefinite(
+            f"The kernel matrix is not positive semi-definite: its row {int(left.argmin())} has "
+            f"{lowest:.3g} left of its diagonal where nothing may be below 0. Landmarks need a "
+            "positive definite kernel; see repair(...) for a matrix of your own."
+        )

@@ -1,0 +1,168 @@
+"""Four ways to the principal components of centred data, and their likeliest number."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse, special
+from sklearn.utils.extmath import svd_flip
+
+from mercer import _parallel
+from mercer._typing import Array, Matrix
+from mercer.linalg.lanczos import leading_eigenpairs, randomised_range
+from mercer.linalg.scatter import scatter
+
+_CHUNK = 2048
+"""Rows whose squares are summed at once: some MB, far less than the data."""
+
+_SMALL = 1_000
+"""Columns up to which a covariance matrix is decomposed by one thread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Variances in descending order, their directions as rows, and the whole variance.
+
+    ``scores`` are the projections of the training data where the method has them anyway.
+    """
+
+    variances: Array
+    components: Array
+    total: float
+    scores: Array | None = None
+
+
+def centred_svd(X: Array, mean: Array, copy: bool) -> Decomposition:
+    """Decompose the centred data."""
+    n = len(X)
+    R = X - mean if copy else np.subtract(X, mean, out=X)
+    U, s, Vt = linalg.svd(R, full_matrices=False, check_finite=False)
+    U, Vt = svd_flip(U, Vt, u_based_decision=False)
+    variances = s**2 / (n - 1)
+    return Decomposition(variances, Vt, float(variances.sum()), U * s)
+
+
+def covariance_eigh(X: Matrix, mean: Array, count: int | None) -> Decomposition:
+    """Decompose the covariance matrix; ``count`` leading directions, None for all."""
+    C = _covariance(X, mean)
+    d = len(C)
+    if count is None or count > 0.3 * d or count == 0:
+        values, vectors = np.linalg.eigh(C)
+    else:
+        # NumPy and SciPy have threads of their own, and the former still wait busily for work on
+        # the cores that the latter need. One thread does a small matrix sooner.
+        with _parallel.one_blas_thread() if d <= _SMALL else nullcontext():
+            values, vectors = linalg.eigh(C, check_finite=False, subset_by_index=(d - count, d - 1))
+    _, Vt = svd_flip(None, vectors[:, ::-1].T, u_based_decision=False)
+    return Decomposition(np.maximum(values[::-1], 0), Vt, float(np.trace(C)))
+
+
+def _covariance(X: Matrix, mean: Array) -> Array:
+    n = X.shape[0]
+    if sparse.issparse(X):
+        product = X.T @ X
+        C = product.toarray() if sparse.issparse(product) else np.asarray(product)
+        return np.asarray((C - n * np.outer(mean, mean)) / (n - 1))
+    return np.asarray(scatter(X, mean) / X.dtype.type(n - 1))
+
+
+def lanczos_components(
+    X: Matrix, mean: Array, count: int, tol: float, random: np.random.RandomState
+) -> Decomposition:
+    """Find leading directions with products by the centred data alone."""
+    n, d = X.shape
+    A = _Centred(X, mean)
+    if d <= n:
+        pairs = leading_eigenpairs(
+            lambda V: A.transposed(A.times(V)), d, count, tol=tol, random=random, dtype=X.dtype
+        )
+        U, s, Vt = linalg.svd(A.times(pairs.vectors), full_matrices=False)
+        Vt = Vt @ pairs.vectors.T
+    else:
+        pairs = leading_eigenpairs(
+            lambda V: A.times(A.transposed(V)), n, count, tol=tol, random=random, dtype=X.dtype
+        )
+        U, s, Vt = linalg.svd(A.transposed(pairs.vectors).T, full_matrices=False)
+        U = pairs.vectors @ U
+    U, Vt = svd_flip(U, Vt, u_based_decision=False)
+    return Decomposition(s**2 / (n - 1), Vt, A.variance(), U * s)
+
+
+def randomised_components(
+    X: Array, mean: Array, count: int, columns: int, rounds: int, random: np.random.RandomState
+) -> Decomposition:
+    """Find leading directions from the products with a few random vectors."""
+    n, d = X.shape
+    A = _Centred(X, mean)
+    start = random.normal(size=(min(n, d), min(columns, n, d))).astype(X.dtype)
+    if d <= n:
+        Q = randomised_range(A.transposed, A.times, A.times(start), rounds)
+        U, s, Vt = linalg.svd(A.times(Q), full_matrices=False)
+        Vt = Vt @ Q.T
+    else:
+        Q = randomised_range(A.times, A.transposed, A.transposed(start), rounds)
+        U, s, Vt = linalg.svd(A.transposed(Q).T, full_matrices=False)
+        U = Q @ U
+    U, Vt = svd_flip(U[:, :count], Vt[:count], u_based_decision=False)
+    s = s[:count]
+    return Decomposition(s**2 / (n - 1), Vt, A.variance(), U * s)
+
+
+class _Centred:
+    """The matrix X − 1x̄ᵀ, which is never formed."""
+
+    def __init__(self, X: Matrix, mean: Array) -> None:
+        self.X, self.mean = X, mean
+
+    def times(self, V: Array) -> Array:
+        return np.asarray(self.X @ V - self.mean @ V)
+
+    def transposed(self, V: Array) -> Array:
+        return np.asarray(self.X.T @ V) - np.outer(self.mean, V.sum(axis=0))
+
+    def variance(self) -> float:
+        """Return the sum of the variances of all columns."""
+        n = self.X.shape[0]
+        if sparse.issparse(self.X):
+            squares = float(self.X.multiply(self.X).sum())
+            return float((squares - n * float(self.mean @ self.mean)) / (n - 1))
+        chunks = range(0, n, _CHUNK)
+        total = sum(
+            float(np.square(self.X[i : i + _CHUNK] - self.mean).sum(dtype=np.float64))
+            for i in chunks
+        )
+        return float(total / (n - 1))
+
+
+def likeliest_dimension(variances: Array, rows: int) -> int:
+    """Return the number of components of the highest evidence (Minka 2000), at least 1."""
+    evidence = [-math.inf] + [_evidence(variances, k, rows) for k in range(1, len(variances))]
+    return int(np.argmax(evidence))
+
+
+def _evidence(variances: Array, k: int, rows: int) -> float:
+    """Return Laplace's approximation of the log-evidence of k components."""
+    smallest = 1e-15
+    d = len(variances)
+    if variances[k - 1] < smallest:
+        return -math.inf
+    halves = (d - np.arange(1, k + 1) + 1) / 2
+    log_volume = -k * math.log(2) + float(
+        (special.gammaln(halves) - halves * math.log(math.pi)).sum()
+    )
+    noise = max(smallest, float(variances[k:].sum()) / (d - k))
+    log_fit = -rows / 2 * (float(np.log(variances[:k]).sum()) + (d - k) * math.log(noise))
+    free = d * k - k * (k + 1) / 2
+    smoothed = np.where(np.arange(d) < k, variances, noise)
+    i, j = np.triu_indices(d, 1)
+    pairs = i < k
+    i, j = i[pairs], j[pairs]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        curvature = np.log((variances[i] - variances[j]) * (1 / smoothed[j] - 1 / smoothed[i]))
+    log_curvature = float(curvature.sum()) + len(i) * math.log(rows)
+    log_prior = (free + k) / 2 * math.log(2 * math.pi)
+    value = log_volume + log_fit + log_prior - log_curvature / 2 - k / 2 * math.log(rows)
+    return value if not math.isnan(value) else -math.inf

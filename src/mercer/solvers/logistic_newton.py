@@ -1,0 +1,438 @@
+"""Newton's method for logistic regression: weights of columns, or functions of a kernel.
+
+Both are vectors of a space with an inner product: ⟨u, v⟩ = uᵀv for weights, uᵀKv for the
+coefficients of functions. The gradient, the Newton system and the gap read the same in either.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+from scipy import linalg, sparse
+
+from mercer import _memory, _parallel
+from mercer._typing import Array, Matrix
+from mercer.gram.base import GramMatrix
+from mercer.linalg.pcg import Pairing, Product, conjugate_gradients, error_above, whole_product
+from mercer.problems.linear import DesignRows
+from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer, LogisticProblem, View
+from mercer.solvers.base import Budget, Outcome, Solver, Status
+from mercer.solvers.line_search import backtrack
+
+SHARPNESS = 1e-4
+"""The relative gap at the end, as a share of ``tol``: 1e-8 with the default of 1e-4."""
+_MOST_CONJUGATE_STEPS = 1_000
+"""A limit that only systems with next to no regularisation meet."""
+_BLOCK = 1 << 18
+"""Numbers of X that are weighted at a time: two megabytes, about an L2 cache."""
+_SMALL = 1 << 20
+"""Numbers in a matrix up to which one thread is faster than two."""
+_JITTER = 1e-12
+"""What is added to a diagonal where no penalty bounds it, as a share of its largest entry."""
+_HIDDEN = 1e-14
+"""Rises of the objective, as a share of it, that rounding of float64 may have made."""
+_SHORTEST_STEP = 1e-10
+"""Newton steps cut down to this share promise nothing any more."""
+
+
+Space: TypeAlias = "WeightSpace | FunctionSpace"
+"""Where the functions live: both have the same methods."""
+
+
+class Element:
+    """Functions by their coefficients; their values at the rows are computed when asked for."""
+
+    def __init__(self, space: Space, coef: Array, values: Array | None = None) -> None:
+        self.space, self.coef, self._values = space, coef, values
+
+    @property
+    def values(self) -> Array:
+        """The values at the rows."""
+        if self._values is None:
+            self._values = self.space.values(self.coef)
+        return self._values
+
+    @property
+    def known(self) -> bool:
+        """Whether the values are computed already."""
+        return self._values is not None
+
+    def plus(self, share: float, other: Element) -> Element:
+        """Return self + share · other."""
+        known = self.known and other.known
+        values = self.values + share * other.values if known else None
+        return Element(self.space, self.coef + share * other.coef, values)
+
+    def opposite(self) -> Element:
+        """Return the functions with the other sign."""
+        return Element(self.space, -self.coef, -self.values if self.known else None)
+
+    def dot(self, other: Element) -> float:
+        """Return the inner product."""
+        return self.space.dot(self, other)
+
+
+Stated = TypeVar("Stated", bound=LogisticProblem)
+
+
+@dataclass(frozen=True)
+class LogisticNewton(Solver[Stated, LogisticAnswer]):
+    """Newton's method until no slope exceeds ``tol`` and the relative gap is SHARPNESS · tol.
+
+    Slopes are those of the mean loss, the meaning that ``tol`` has in scikit-learn.
+    """
+
+    @abstractmethod
+    def space(self, problem: Stated, gram: GramMatrix) -> Space:
+        """Return where the functions live."""
+
+    def run(
+        self, problem: Stated, gram: GramMatrix, budget: Budget, start: LogisticAnswer | None
+    ) -> Outcome[LogisticAnswer]:
+        space = self.space(problem, gram)
+        coef = np.zeros((space.length, problem.functions)) if start is None else start.coef
+        small = space.entries <= _SMALL
+        with _parallel.one_blas_thread() if small else nullcontext():
+            found = _descend(problem, space, coef, budget)
+        answer = LogisticAnswer(found.w.coef, found.view.bias)
+        # Fresh values: those that went along with the steps have gathered rounding.
+        product = space.product(problem, answer, space.values(answer.coef))
+        return Outcome(answer, found.status, found.steps, product)
+
+
+@dataclass(frozen=True)
+class LinearLogisticNewton(LogisticNewton[LinearLogisticProblem]):
+    """Weights of the columns of a design matrix.
+
+    Up to ``largest_system`` weights the Newton system is formed.
+    """
+
+    largest_system: int = 1_000
+
+    needs_features: ClassVar[bool] = True
+
+    def space(self, problem: LinearLogisticProblem, gram: GramMatrix) -> Space:
+        return WeightSpace(problem.rows(gram), self.largest_system)
+
+
+@dataclass(frozen=True)
+class KernelLogisticNewton(LogisticNewton[LogisticProblem]):
+    """Functions of a kernel, with its matrix in memory where that fits.
+
+    Up to ``most_factored`` rows the kernel matrix of two classes is factored in each step.
+    """
+
+    most_factored: int = 5_000
+
+    def space(self, problem: LogisticProblem, gram: GramMatrix) -> Space:
+        return FunctionSpace(gram, self.most_factored)
+
+
+@dataclass(frozen=True, eq=False)
+class _LogisticEnd:
+    """Where Newton's steps ended."""
+
+    w: Element
+    view: View
+    steps: int
+    status: Status
+
+
+def _descend(problem: LogisticProblem, space: Space, start: Array, budget: Budget) -> _LogisticEnd:
+    w = Element(space, start)
+    view = problem.with_best_bias(w.values)
+    total = float(problem.C.sum())
+    steps, best = 0, math.inf
+    while True:
+        g = _gradient(problem, space, w, view)
+        norm, slope = g.dot(g), space.size(g) / total
+        value = view.loss + (w.dot(w) / 2 if problem.penalised else 0.0)
+        near = not problem.penalised or norm / 2 <= SHARPNESS * budget.tol * value
+        # A step of Newton's that gains nothing any more has met rounding.
+        still = steps > 0 and norm > 0.25 * best and norm <= 1e-20 * total * value
+        if (near and slope <= budget.tol) or still:
+            return _LogisticEnd(w, view, steps, Status.OPTIMAL)
+        best = min(best, norm)
+        stopped = budget.stop(slope, steps)
+        if stopped is not None:
+            return _LogisticEnd(w, view, steps, stopped)
+        steps += 1
+        d = _direction(problem, space, view, g, norm)
+        if problem.functions > 1:
+            # Only differences of functions matter to the loss; the penalty wants their sum zero.
+            d = Element(space, d.coef - d.coef.mean(axis=1, keepdims=True))
+        moved = _search(problem, w, view, d, g.dot(d), value)
+        if moved is None:
+            return _LogisticEnd(w, view, steps, Status.STALLED)
+        w, view = moved
+
+
+def _gradient(problem: LogisticProblem, space: Space, w: Element, view: View) -> Element:
+    V = Element(space, space.adjoint(view.beta))
+    return w.plus(-1.0, V) if problem.penalised else V.opposite()
+
+
+def _direction(
+    problem: LogisticProblem, space: Space, view: View, g: Element, norm: float
+) -> Element:
+    """Return the Newton step −H⁻¹g, by a factorisation or by conjugate gradients."""
+    right = g.opposite()
+    found = space.solve(problem, view, right)
+    if found is None:
+        share = min(0.1, norm**0.25 / (1 + norm**0.25))
+        found = space.iterate(problem, view, right, share)
+        if not found.any():
+            return right
+    return Element(space, found)
+
+
+def _search(
+    problem: LogisticProblem, w: Element, view: View, d: Element, slope: float, value: float
+) -> tuple[Element, View] | None:
+    """Halve the step until the objective falls enough."""
+    trial, after = w, view
+
+    def along(share: float) -> float:
+        nonlocal trial, after
+        trial = w.plus(share, d)
+        after = problem.with_best_bias(trial.values, view.bias)
+        return after.loss + (trial.dot(trial) / 2 if problem.penalised else 0.0)
+
+    step = backtrack(along, value, slope, hidden=_HIDDEN, smallest=_SHORTEST_STEP)
+    return (trial, after) if step.size > 0 else None
+
+
+class WeightSpace:
+    """Weights of columns, W of shape (columns, functions)."""
+
+    def __init__(self, rows: DesignRows, largest_system: int) -> None:
+        self.rows, self.largest_system = rows, largest_system
+        self.squares: Matrix | None = None
+
+    @property
+    def entries(self) -> int:
+        """The numbers in X."""
+        X = self.rows.X
+        return int(X.nnz if sparse.issparse(X) else X.size)
+
+    @property
+    def length(self) -> int:
+        """The number of columns."""
+        return self.rows.columns
+
+    def values(self, coef: Array) -> Array:
+        """Return X W."""
+        return self.rows.dot(coef)
+
+    def adjoint(self, beta: Array) -> Array:
+        """Return Xᵀβ."""
+        return np.asarray(self.rows.combine(beta))
+
+    def dot(self, a: Element, b: Element) -> float:
+        """Return ⟨A, B⟩."""
+        return float(np.vdot(a.coef, b.coef))
+
+    def size(self, a: Element) -> float:
+        """Return the largest weight, which ``tol`` bounds for the gradient."""
+        return float(np.abs(a.coef).max(initial=0.0))
+
+    def iterate(self, problem: LogisticProblem, view: View, r: Element, share: float) -> Array:
+        """Solve the Newton system by conjugate gradients, its error brought down to a share.
+
+        The preconditioner is the diagonal of the matrix.
+        """
+        diagonal, bend = self._diagonal(problem, view), problem.second_derivative(view)
+
+        def multiply(P: Array) -> Array:
+            bent = self.adjoint(bend(self.values(P)))
+            return P + bent if problem.penalised else bent
+
+        return _iterate(multiply, r.coef, lambda R: np.asarray(R / diagonal), share)
+
+    def _diagonal(self, problem: LogisticProblem, view: View) -> Array:
+        if self.squares is None:
+            X = self.rows.X
+            self.squares = X.multiply(X).tocsr() if sparse.issparse(X) else X**2
+        squares = DesignRows(self.squares, self.rows.constant**2)
+        diagonal = squares.combine(problem.curvatures(view))
+        if problem.penalised:
+            return np.asarray(1 + diagonal)
+        return np.maximum(diagonal, 1e-12 * max(float(diagonal.max()), 1e-300))
+
+    def product(self, problem: LogisticProblem, answer: LogisticAnswer, F: Array) -> Array:
+        """Return what ``problem.certify`` takes as the product, given the values F: X W."""
+        return F
+
+    def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
+        """Form the Newton matrix and factor it; None where it is too large for that."""
+        d, k = r.coef.shape
+        if d * k > self.largest_system or (k > 1 and sparse.issparse(self.rows.X)):
+            return None
+        H = self._hessian(problem, view)
+        at = np.diag_indices_from(H)
+        # Several functions may move together, and columns may depend on each other.
+        H[at] += 1.0 if problem.penalised else _JITTER * max(float(H[at].max()), 1e-300)
+        try:
+            factor = linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        found = linalg.cho_solve(factor, r.coef.T.ravel(), check_finite=False)
+        return np.ascontiguousarray(found.reshape(k, d).T)
+
+    def _hessian(self, problem: LogisticProblem, view: View) -> Array:
+        """Return the second derivative of the loss, weights of one function next to each other."""
+        k, d = problem.functions, self.rows.columns
+        if sparse.issparse(self.rows.X):
+            return self._sparse_hessian(problem, view)
+        weights = problem.curvatures(view)
+        total = float(weights.sum())
+        # From the mean of the columns digits are not lost, and for one function nothing is left
+        # to be done about the bias.
+        mean: Array = np.zeros(d)
+        if problem.intercept and total > 0:
+            mean = self.rows.combine(weights.sum(axis=1)) / total
+        H = np.zeros((k * d, k * d))
+        U = np.zeros((k * d, k))
+        step = max(256, _BLOCK // d)
+        for start in range(0, len(self.rows), step):
+            part = slice(start, start + step)
+            X = self.rows.X[part]
+            if self.rows.constant:
+                X = np.column_stack([X, np.full(len(X), self.rows.constant)])
+            X = X - mean
+            if k == 1:
+                X *= np.sqrt(weights[part])
+                H += X.T @ X
+                continue
+            P, C = view.P[part], problem.C[part]
+            for a in range(k):
+                mine = slice(a * d, a * d + d)
+                for b in range(a + 1):
+                    w = C * P[:, a] * ((a == b) - P[:, b])
+                    weighted = X * w[:, None]
+                    H[mine, b * d : b * d + d] += weighted.T @ X
+                    U[mine, b] += weighted.sum(axis=0)
+        if k > 1:
+            for a in range(k):
+                for b in range(a):
+                    mine, other = slice(a * d, a * d + d), slice(b * d, b * d + d)
+                    H[other, mine] = H[mine, other].T
+                    U[other, a] = U[mine, b]
+            if problem.intercept:
+                M = np.linalg.pinv(problem.bias_curvature(view), hermitian=True)
+                H -= U @ M @ U.T
+        return H
+
+    def _sparse_hessian(self, problem: LogisticProblem, view: View) -> Array:
+        X = self.rows.X
+        if self.rows.constant:
+            ones = sparse.csr_array(np.full((X.shape[0], 1), self.rows.constant))
+            X = sparse.hstack([X, ones], format="csr")
+        weights = problem.curvatures(view)
+        H: Array = (X.T @ X.multiply(weights).tocsr()).toarray()
+        total = float(weights.sum())
+        if problem.intercept and total > 0:
+            sums = self.rows.combine(weights)[:, 0]
+            H -= np.outer(sums, sums / total)
+        return H
+
+
+class FunctionSpace:
+    """Functions Σ cᵢ k(xᵢ, ·), c of shape (rows, functions)."""
+
+    def __init__(self, gram: GramMatrix, most_factored: int = 0) -> None:
+        n, self.most_factored = gram.shape[0], most_factored
+        there = _memory.available_bytes()
+        fits = there is None or 16 * n**2 <= there
+        self.length = n
+        self.K: Array | None = gram.dense() if fits else None
+        """The matrix, None where it does not fit."""
+        self._multiply: Product = gram.multiply if self.K is None else self.K.__matmul__
+
+    @property
+    def entries(self) -> int:
+        """The numbers in K."""
+        return self.length**2
+
+    def values(self, coef: Array) -> Array:
+        """Return K c."""
+        return self._multiply(coef)
+
+    def adjoint(self, beta: Array) -> Array:
+        """Return β: the coefficients are the weights of the rows."""
+        return beta
+
+    def dot(self, a: Element, b: Element) -> float:
+        """Return Σ aᵀKb, from whichever values are there."""
+        if a.known and not b.known:
+            return float(np.vdot(a.values, b.coef))
+        return float(np.vdot(a.coef, b.values))
+
+    def size(self, a: Element) -> float:
+        """Return the largest value at a row."""
+        return float(np.abs(a.values).max(initial=0.0))
+
+    def iterate(self, problem: LogisticProblem, view: View, r: Element, share: float) -> Array:
+        """Solve without a preconditioner; directions carry their values along."""
+        n, bend = self.length, problem.second_derivative(view)
+
+        def multiply(P: Array) -> Array:
+            bent = bend(P[n:])
+            return P[:n] + bent if problem.penalised else bent
+
+        def with_values(R: Array) -> Array:
+            return np.concatenate([R, self.values(R)])
+
+        def pair(R: Array, Z: Array) -> Array:
+            return whole_product(R, Z[n:])
+
+        return _iterate(multiply, r.coef, with_values, share, pair)[:n]
+
+    def product(self, problem: LogisticProblem, answer: LogisticAnswer, F: Array) -> Array:
+        """Return K c, and beside it K β of the dual point."""
+        return np.hstack([F, self.values(problem.with_best_bias(F, answer.bias).beta)])
+
+    def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
+        """Factor I + √A K √A, A the curvatures of the rows, for two classes and not too many rows.
+
+        c = r − √A y, where y solves this system for √A K r, among the y that leave Σ √A y = 0 if
+        there is a bias.
+        """
+        if problem.classes > 2 or self.K is None or len(self.K) > self.most_factored:
+            return None
+        root = np.sqrt(problem.curvatures(view)[:, 0])
+        B = root[:, None] * self.K
+        B *= root
+        B[np.diag_indices_from(B)] += 1.0
+        try:
+            factor = linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        y = linalg.cho_solve(factor, root * r.values[:, 0], check_finite=False)
+        if problem.intercept:
+            q = linalg.cho_solve(factor, root, check_finite=False)
+            y -= q * (float(root @ y) / float(root @ q))
+        return np.asarray(r.coef - (root * y)[:, None])
+
+
+def _iterate(
+    multiply: Product,
+    right: Array,
+    precondition: Product,
+    share: float,
+    pair: Pairing = whole_product,
+) -> Array:
+    """Solve a Newton system until its error has fallen to a share."""
+    return conjugate_gradients(
+        multiply,
+        right,
+        going=error_above(share),
+        precondition=precondition,
+        pair=pair,
+        max_iter=_MOST_CONJUGATE_STEPS,
+    ).x

@@ -1,0 +1,85 @@
+"""Answers of a model to new rows, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Column, Frame, Model, Objects
+from mercer.estimators.base import take_objects
+from mercer.kernels.encoders import row_count
+
+_BLOCK = 50_000
+"""Rows that are answered at a time, so that memory stays bounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTable:
+    """Named columns of equal length: what rows are called, the prediction, and how sure it is."""
+
+    columns: dict[str, list[Any]]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns["prediction"])
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as a dictionary."""
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+
+def answers_of(
+    model: Model, X: Objects, table: Frame, identifiers: tuple[str, ...]
+) -> PredictionTable:
+    """Ask a model for its answers, and how sure it is where it can say so."""
+    n = row_count(X)
+    blocks = [take_objects(X, np.arange(s, min(s + _BLOCK, n))) for s in range(0, n, _BLOCK)]
+    columns = _named(table, identifiers, n)
+    columns["prediction"] = np.concatenate([model.predict(part) for part in blocks]).tolist()
+    for name, values in _certainty(model, blocks).items():
+        columns[_free(name, columns)] = values
+    return PredictionTable(columns)
+
+
+def _named(table: Frame, identifiers: tuple[str, ...], n: int) -> dict[str, list[Any]]:
+    frame: Frame = getattr(table, "frame", table)
+    there = getattr(frame, "column_names", None) or list(getattr(frame, "columns", ()))
+    kept = [name for name in identifiers if name in there and name != "prediction"]
+    if not kept:
+        return {"row": list(range(1, n + 1))}
+    return {name: _values(frame[name]) for name in kept}
+
+
+def _values(column: Column) -> list[Any]:
+    convert = getattr(column, "to_pylist", None) or column.to_list
+    values: list[Any] = convert()
+    return values
+
+
+def _certainty(model: Model, blocks: list[Any]) -> dict[str, list[Any]]:
+    """Return probabilities, or decision values; numbers have neither."""
+    labels = getattr(model, "classes_", None)
+    if labels is None:
+        return {}
+    if hasattr(model, "predict_proba"):
+        what, values = "probability", [model.predict_proba(part) for part in blocks]
+    else:
+        what, values = "decision", [model.decision_function(part) for part in blocks]
+    table = np.concatenate(values)
+    if table.ndim == 1:
+        return {f"{what}_{labels[1]}": table.tolist()}
+    return {f"{what}_{label}": table[:, j].tolist() for j, label in enumerate(labels)}
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name

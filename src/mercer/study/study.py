@@ -1,0 +1,357 @@
+"""A study: a model with all that was decided, tried and found out on the way to it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer._interrupts import finishing
+from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
+from mercer.estimators.base import take_objects
+from mercer.estimators.certify import certify
+from mercer.exceptions import InvalidInput
+from mercer.io.models import load, load_record, save
+from mercer.io.table_schema import Schema
+from mercer.io.tables import read_table
+from mercer.kernels.expression import format_kernel
+from mercer.problems.certificate import Certificate
+from mercer.report.gather import describe
+from mercer.report.record import MeasuredScore, Record
+from mercer.report.view import write_report
+from mercer.study import saved
+from mercer.study.machines import MANY_ROWS
+from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
+from mercer.study.predictions import PredictionTable, answers_of
+from mercer.study.watching import noted
+from mercer.tuning.tune import tune
+
+TUNED_ROWS = 5_000
+"""Rows that a search looks at, at most; the machine that it chooses learns from all."""
+
+Watch = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """A tuned and judged model, from one file: ``Study.fit("heart.csv", target="diagnosis")``.
+
+    The model learns from a part of the rows; tuning happens inside that part. The other rows, the
+    test part, are only used to judge the model that is kept.
+
+    Attributes
+    ----------
+    model : estimator
+        A pipeline that scales numbers and ends in the machine.
+    schema : Schema
+        What new data have to look like.
+    source, kernel, machine, why : str
+        The data; the kernel as text; the machine's name and why it was chosen.
+    reasons : tuple of str
+        Why this kernel.
+    parameters : dict
+        What the search chose.
+    notes : tuple of str
+        What was noticed on the way.
+    stopped : str
+        Why the search ended early: ``"interrupted"``, ``"time limit"``, or nothing.
+    rows, train_rows, identifiers
+        How many rows there were, those that the model learnt from, and the columns that only tell
+        rows apart.
+    seed, seconds
+        What makes the run repeatable, and how long it took.
+    record : Record
+        Everything that the report shows, with scores, intervals and the verdict.
+    search : fitted search or None
+        All that was tried; not kept in files.
+    """
+
+    model: Any
+    schema: Schema
+    source: str
+    kernel: str
+    reasons: tuple[str, ...]
+    machine: str
+    why: str
+    parameters: Mapping[str, Any]
+    notes: tuple[str, ...]
+    stopped: str
+    rows: int
+    train_rows: IntArray
+    identifiers: tuple[str, ...]
+    seed: int
+    seconds: float
+    record: Record
+    search: Any = field(default=None)
+
+    @classmethod
+    def fit(
+        cls,
+        source: DataSource,
+        target: str | int | None = None,
+        *,
+        kernel: Parameter = None,
+        machine: str | None = None,
+        task: str | None = None,
+        test_share: float = 0.25,
+        cv: int = 5,
+        time_limit: float | None = None,
+        seed: int = 0,
+        callback: Watch | None = None,
+    ) -> Study:
+        """Read, decide, tune, fit and judge.
+
+        Parameters
+        ----------
+        source : path, str or Table
+            A file, the name of a data set that comes with mercer, or a table from
+            :func:`read_table`.
+        target : str or int, optional
+            The column to predict.
+        kernel : str or Kernel, optional
+            For example ``"rbf(age, bmi) + delta(sex)"``; one for the columns is proposed otherwise.
+        machine : {"svc", "nusvc", "svr", "nusvr", "kernelridge", "gp", "linear"}, optional
+        task : {"classes", "number"}, optional
+            What the target is, where you know better.
+        test_share : float
+            The share of the rows that is kept aside to judge the model.
+        cv : int
+            The number of folds of the search.
+        time_limit : float, optional
+            Seconds after which the best machine so far is taken; Ctrl-C does the same.
+        seed : int
+            Rows of the test and of the folds follow from it.
+        callback : function, optional
+            Called as ``callback(done, total, best_score)`` while the search runs.
+        """
+        plan = make_plan(
+            source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
+            cv=cv, seed=seed,
+        )  # fmt: skip
+        return run(plan, time_limit=time_limit, callback=callback)
+
+    # ---- what it found ------------------------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """Two classes, many classes or a number."""
+        return self.schema.task
+
+    @property
+    def target(self) -> str:
+        """The name of the target."""
+        return self.schema.target or ""
+
+    @property
+    def scores(self) -> list[MeasuredScore]:
+        """Scores on the test rows, with intervals and the baseline's; the main one first."""
+        return self.record.scores
+
+    @property
+    def certificate(self) -> Certificate:
+        """How far the fit is from the best possible one."""
+        machine = last_step(self.model)
+        parts = getattr(machine, "certificates_", None)
+        total: Certificate = Certificate.total(parts) if parts else machine.certificate_
+        return total
+
+    # ---- using it -----------------------------------------------------------------------------
+
+    def predict(self, source: DataSource) -> Any:
+        """Return the model's answer to each row of a file or table."""
+        return self.model.predict(self._aligned(self._read(source, False)))
+
+    def answers(self, source: DataSource) -> PredictionTable:
+        """Return the answers with probabilities or decision values, and what rows are called."""
+        table = self._read(source, False)
+        return answers_of(self.model, self._aligned(table), table, self.identifiers)
+
+    def certify(self, source: DataSource) -> Certificate:
+        """Judge the fit from scratch on the data that it was made from.
+
+        ``source`` is the same file again: the training rows are found by their places in it.
+        """
+        table = self._read(source, None if self.schema.width is not None else self.target)
+        if len(table) != self.rows or table.target is None:
+            raise InvalidInput(
+                f"{table.source} has {len(table):,} rows with a target, and the model was made "
+                f"from {self.rows:,}. Give the data of {self.source}, unchanged."
+            )
+        training = table.take(self.train_rows)
+        X = before_machine(self.model, self._aligned(training))
+        return certify(last_step(self.model), X, training.target)
+
+    def _read(self, source: DataSource, target: Targets) -> Any:
+        """Read new data as training data were read; without a target no row is left out."""
+        if isinstance(source, str | os.PathLike):
+            return read_table(source, target, like=self.schema)
+        return source
+
+    def _aligned(self, table: Frame) -> Any:
+        return with_short_indices(self.schema.align(table))
+
+    # ---- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the model and all that is known of it to one file of plain data."""
+        save(self.model, path, saved.plain(self))
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Study:
+        """Read what :meth:`save` has written; nothing in the file is ever executed."""
+        parts = saved.checked(load_record(path), os.fspath(path))
+        return cls(model=load(path), **parts)
+
+    def write_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report as one page of HTML that needs no network."""
+        return write_report(self.record, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"Study of {self.source}: {self.target or 'the target'}, {self.task}\n"
+            f"  {self.record.headline}\n  {self.record.verdict}"
+        )
+
+
+# ---- the steps of a fit ------------------------------------------------------------------------
+
+
+def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None = None) -> Study:
+    """Carry out a plan: tune and fit on the training rows, judge on the test rows."""
+    check_time_limit(time_limit)
+    X, y = plan.rows(plan.train), plan.y[plan.train]
+    notes = list(plan.notes)
+    with noted(notes):
+        search = search_machine(plan, X, y, time_limit=time_limit, callback=callback, notes=notes)
+    stopped = _stopped(search, plan.began, time_limit)
+    with finishing():
+        with noted(notes):
+            model = _final(search, X, y, plan, stopped, time_limit)
+        machine = last_step(model)
+        kernel = format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
+        seconds = time.perf_counter() - plan.began
+        names = _row_names(plan)
+        record = describe(
+            model,
+            X,
+            y,
+            plan.rows(plan.test),
+            plan.y[plan.test],
+            search=search,
+            name=Path(plan.table.source).name,
+            target=plan.table.target_name or "",
+            task=plan.table.task,
+            kernel_reasons=[*plan.reasons, f"Machine: {plan.why}."],
+            seconds=seconds,
+            seed=plan.seed,
+            notes=notes,
+            train_rows=[names[i] for i in plan.train],
+            test_rows=[names[i] for i in plan.test],
+        )
+    return Study(
+        model=model,
+        schema=plan.prepared.schema,
+        source=plan.table.source,
+        kernel=kernel,
+        reasons=plan.reasons,
+        machine=plan.machine.name,
+        why=plan.why,
+        parameters={k.removeprefix("machine__"): _plain(v) for k, v in search.best_params_.items()},
+        notes=tuple(dict.fromkeys(notes)),
+        stopped=stopped,
+        rows=len(plan.table),
+        train_rows=plan.train,
+        identifiers=plan.identifiers,
+        seed=plan.seed,
+        seconds=time.perf_counter() - plan.began,
+        record=record,
+        search=search,
+    )
+
+
+def search_machine(
+    plan: Plan,
+    X: Objects,
+    y: Targets,
+    *,
+    time_limit: float | None,
+    callback: Watch | None,
+    notes: list[str],
+) -> Any:
+    """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
+    classes = plan.table.task != "number"
+    if len(y) > TUNED_ROWS:
+        _, some = split(y, classes, TUNED_ROWS / len(y), plan.seed)
+        X, y = take_objects(X, some), y[some]
+        notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
+    spread = 1.0 if classes else float(np.std(y)) or 1.0
+    machine = plan.machine.make(plan.kernel, spread, plan.seed)
+    return tune(
+        machine,
+        X,
+        y,
+        grid=plan.machine.search(machine, X, spread),
+        cv=plan.folds,
+        time_limit=time_limit,
+        random_state=plan.seed,
+        callback=callback,
+    )
+
+
+def _final(
+    search: Model, X: Objects, y: Targets, plan: Plan, stopped: str, time_limit: float | None
+) -> Any:
+    """Return the chosen machine, fitted to all training rows, with probabilities if it can."""
+    best = search.best_estimator_
+    parameters = last_step(best).get_params(deep=False)
+    probable = "probability" in parameters and len(y) <= MANY_ROWS and not stopped
+    if not probable and len(y) <= TUNED_ROWS:
+        return best
+    model = clone(best)
+    machine = last_step(model)
+    if probable:
+        machine.set_params(probability=True)
+    limited = time_limit is not None and "time_limit" in parameters
+    if limited and time_limit is not None:
+        left = time_limit - (time.perf_counter() - plan.began)
+        machine.set_params(time_limit=max(left, time_limit / 4))
+    model.fit(X, y)
+    if limited:
+        machine.set_params(time_limit=None)
+    return model
+
+
+def last_step(model: Model) -> Any:
+    """Return the machine at the end of a pipeline, or the machine itself."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def before_machine(model: Model, X: Objects) -> Any:
+    """Return data as the machine of a pipeline sees them."""
+    return model[:-1].transform(X) if hasattr(model, "steps") else X
+
+
+def _stopped(search: Model, began: float, time_limit: float | None) -> str:
+    if not search.cv_results_["skipped"].any():
+        return ""
+    late = time_limit is not None and time.perf_counter() - began >= time_limit
+    return "time limit" if late else "interrupted"
+
+
+def _row_names(plan: Plan) -> list[Any]:
+    """Return what rows are called: by a column that tells them apart, or by their number."""
+    if plan.identifiers:
+        values: list[Any] = plan.table.frame[plan.identifiers[0]].to_pylist()
+        return values
+    return list(range(1, len(plan.table) + 1))
+
+
+def _plain(value: Parameter) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

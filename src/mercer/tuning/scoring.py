@@ -1,0 +1,353 @@
+"""Scores of candidates on folds: on shared matrices where a machine can, else one fit at a time."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeGuard
+
+import numpy as np
+from joblib import hash as fingerprint
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
+
+from mercer._sklearn import (
+    BaseScorer,
+    PassthroughScorer,
+    check_method_params,
+    fit_and_score,
+    num_samples,
+    safe_indexing,
+    score_fitted,
+    scorers_of,
+)
+from mercer._typing import IntArray, Model, Objects, Targets
+from mercer.estimators.base import KernelMachine
+from mercer.kernels.encoders import as_narwhals, is_frame
+from mercer.tuning.grids import Axes
+from mercer.tuning.race import Race, Scorer
+from mercer.tuning.shared_fits import Fitted, Fold, SharedFits, fits_memory
+
+Result = dict[str, Any]
+Watch = Callable[[int, int, float], None]
+_INTERRUPTED = "was interrupted"
+
+
+class Stopped(Exception):
+    """The time limit was reached, or someone pressed Ctrl-C."""
+
+
+class Evaluation:
+    """The results of all candidates of a search, on the same folds.
+
+    ``results[candidate][fold]`` is a dictionary as scikit-learn's own search makes it, or None
+    where a fit was not needed or not reached.
+    """
+
+    def __init__(
+        self,
+        estimator: Model,
+        X: Objects,
+        y: Targets,
+        splits: Sequence[tuple[IntArray, IntArray]],
+        scorers: Scorer,
+        fit_params: dict[str, Any],
+        score_params: dict[str, Any],
+        race: Race,
+        metric: str | None,
+        *,
+        exhaustive: bool,
+        options: dict[str, Any],
+        n_jobs: int | None,
+        ends: float,
+        watch: Watch | None,
+    ) -> None:
+        self.estimator, self.X, self.y, self.splits = estimator, X, y, splits
+        self.scorers, self.fit_params, self.score_params = scorers, fit_params, score_params
+        self.race, self.metric, self.exhaustive = race, metric, exhaustive
+        self.options, self.n_jobs, self.ends, self.watch = options, n_jobs, ends, watch
+        self.candidates: list[dict[str, Any]] = []
+        self.results: list[list[Result | None]] = []
+        self.stopped = ""
+        self.early_stops: set[str] = set()
+        self._own_parameters = set(estimator.get_params(deep=False))
+        self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.stopped == _INTERRUPTED
+
+    @property
+    def complete(self) -> int:
+        """How many candidates have a result on every fold."""
+        return sum(all(result is not None for result in row) for row in self.results)
+
+    def add(self, candidates: Sequence[dict[str, Any]]) -> None:
+        """Evaluate more candidates; after a stop nothing is evaluated any more."""
+        first = len(self.candidates)
+        self.candidates += candidates
+        self.results += [[None] * len(self.splits) for _ in candidates]
+        self.race.enter(len(candidates))
+        if self.stopped:
+            return
+        new = range(first, len(self.candidates))
+        try:
+            rest = self._share(new)
+            self._alone(rest)
+        except KeyboardInterrupt:
+            self.stopped = _INTERRUPTED
+        except Stopped:
+            self.stopped = "reached its time limit"
+        self.race.settle()
+        self._warn_early_stops()
+
+    def axes(self) -> Axes:
+        """Return the automatic grid for these data."""
+        return Axes.of(self.estimator, self.X)
+
+    def fitted(self, estimator: Model) -> Any:
+        """Fit an estimator to all rows, and return it."""
+        wanted = (self.X,) if self.y is None else (self.X, self.y)
+        estimator.fit(*wanted, **self.fit_params)
+        return estimator
+
+    def _warn_early_stops(self) -> None:
+        for text in sorted(self.early_stops):
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
+        self.early_stops.clear()
+
+    # ---- on shared matrices ------------------------------------------------------------------
+
+    def _share(self, cells: Sequence[int]) -> list[tuple[int, int]]:
+        """Do all fits that can share matrices; return those that cannot."""
+        groups: dict[str, list[tuple[int, Any, Any]]] = defaultdict(list)
+        alone: list[tuple[int, int]] = []
+        every = range(len(self.splits))
+        shareable = _known_scorer(self.scorers) and fits_memory(num_samples(self.X))
+        for cell in cells:
+            made = self._made(cell) if shareable else None
+            before, machine, weight = (None, None, "") if made is None else taken_apart(made)
+            if not fits_by_plan(machine) or set(self.fit_params) - {weight}:
+                alone += [(cell, k) for k in every]
+                continue
+            key = self._before_key(cell, weight) if before is not None else ""
+            groups[key].append((cell, before, machine))
+        for group in groups.values():
+            alone += self._share_group(group)
+        return alone
+
+    def _made(self, cell: int) -> Any:
+        given = self.candidates[cell]
+        if is_kernel_machine(self.estimator) and given.keys() <= self._own_parameters:
+            return self.estimator.with_parameters(**given)
+        try:
+            return clone(self.estimator).set_params(**clone(given, safe=False))
+        except Exception:  # raised again when it is fitted alone
+            return None
+
+    def _before_key(self, cell: int, weight: str) -> str:
+        """Return what the steps before the machine depend on."""
+        last = weight.removesuffix("sample_weight")
+        mine = {k: v for k, v in self.candidates[cell].items() if not k.startswith(last)}
+        return str(fingerprint(mine))
+
+    def _share_group(self, group: list[tuple[int, Any, Any]]) -> list[tuple[int, int]]:
+        cells = [cell for cell, _, _ in group]
+        before = group[0][1]
+        folds = self._folds(before)
+        if folds is None:
+            return [(cell, k) for cell in cells for k in range(len(self.splits))]
+
+        def wanted(at: int) -> bool:
+            return self.exhaustive or self.race.can_win(cells[at])
+
+        fits = SharedFits(
+            [machine for _, _, machine in group],
+            folds,
+            partial(self._score, cells),
+            wanted,
+            train_too=self.options["return_train_score"],
+            threads=_threads(self.n_jobs),
+            deadline=self._deadline,
+            between=self._between,
+            stepwise=self.watch is not None or math.isfinite(self.ends),
+            best_possible=lambda at: self.race.bound(cells[at]),
+        )
+        fits.run(every_fold=self.exhaustive or math.isinf(self.race.highest))
+        return [(cells[at], k) for at, k in fits.failed]
+
+    def _between(self) -> None:
+        """Look up between two rounds of fits: the race, the clock, and whoever watches."""
+        self.race.settle()
+        if self.watch is not None:
+            settled = sum(
+                all(r is not None for r in row) or not self.race.can_win(cell)
+                for cell, row in enumerate(self.results)
+            )
+            self.watch(settled, len(self.results), self.race.best)
+        if time.perf_counter() > self._deadline():
+            raise Stopped
+
+    def _deadline(self) -> float:
+        """Return when to stop: never before there is something to return."""
+        return self.ends if self.race.best > -math.inf else math.inf
+
+    def _folds(self, before: Model) -> list[Fold] | None:
+        """Return the folds, transformed by the steps before the machine; None if that fails."""
+        folds = []
+        for train, test in self.splits:
+            y = None if self.y is None else safe_indexing(self.y, train)
+            weights = [
+                check_method_params(self.X, {"sample_weight": w}, indices=train)["sample_weight"]
+                for w in self.fit_params.values()
+            ]
+            weight = weights[0] if weights else None
+            if before is None:
+                folds.append(Fold.of(self.X, y, weight, np.asarray(train), np.asarray(test)))
+                continue
+            steps = clone(before)
+            try:
+                inside = steps.fit_transform(safe_indexing(self.X, train), y)
+                joined = _joined(inside, steps.transform(safe_indexing(self.X, test)))
+            except Exception:  # raised again when it is fitted alone
+                return None
+            if joined is None:
+                return None
+            rows = np.arange(len(train) + len(test))
+            folds.append(Fold.of(joined, y, weight, rows[: len(train)], rows[len(train) :]))
+        return folds
+
+    def _score(self, cells: Sequence[int], fitted: Fitted) -> None:
+        began = time.perf_counter()
+        scores = self._ask(fitted.on_test, fitted.fold)
+        result: Result = {
+            "fit_error": None,
+            "fit_time": fitted.seconds,
+            "n_test_samples": len(self.splits[fitted.fold][1]),
+        }
+        result["test_scores"] = scores
+        result["score_time"] = time.perf_counter() - began
+        if fitted.on_train is not None:
+            result["train_scores"] = self._ask(fitted.on_train, fitted.fold, train=True)
+        if fitted.status == "time_limit":
+            return
+        if fitted.status != "optimal":
+            self.early_stops.add(
+                f"Some fits of the search stopped early ({fitted.status}): scale the data, lower "
+                "C, or loosen tol."
+            )
+        self._keep(cells[fitted.cell], fitted.fold, result)
+
+    def _ask(self, machine: Model, fold: int, train: bool = False) -> Any:
+        """Return the scores of a machine that knows its answers on a part of a fold."""
+        known = self._asked.get((fold, train))
+        if known is None:
+            rows = self.splits[fold][0 if train else 1]
+            y = None if self.y is None else safe_indexing(self.y, rows)
+            params = check_method_params(self.X, self.score_params, indices=rows)
+            known = self._asked[fold, train] = np.empty((len(rows), 0)), y, params
+        X, y, params = known
+        return score_fitted(machine, X, y, self.scorers, params, self.options["error_score"])
+
+    def _keep(self, cell: int, fold: int, result: Result) -> None:
+        self.results[cell][fold] = result
+        scores = result["test_scores"]
+        value = scores.get(self.metric) if isinstance(scores, dict) else scores
+        if isinstance(value, numbers.Real):
+            self.race.record(cell, fold, float(value))
+
+    # ---- one fit at a time -------------------------------------------------------------------
+
+    def _alone(self, fits: list[tuple[int, int]]) -> None:
+        """Fit and score as scikit-learn's search does, candidate by candidate if time is short."""
+        if not fits:
+            return
+        fits = sorted(fits)
+        careful = self.watch is not None or math.isfinite(self.ends)
+        size = len(self.splits) if careful else max(1, len(fits))
+        with Parallel(n_jobs=self.n_jobs, pre_dispatch=self.options["pre_dispatch"]) as parallel:
+            for s in range(0, len(fits), size):
+                part = fits[s : s + size]
+                out = parallel(delayed(fit_and_score)(**self._job(c, k)) for c, k in part)
+                for (cell, fold), result in zip(part, out, strict=True):
+                    self._keep(cell, fold, result)
+                self._between()
+
+    def _job(self, cell: int, fold: int) -> dict[str, Any]:
+        train, test = self.splits[fold]
+        return {
+            "estimator": clone(self.estimator),
+            "X": self.X,
+            "y": self.y,
+            "train": train,
+            "test": test,
+            "parameters": self.candidates[cell],
+            "scorer": self.scorers,
+            "fit_params": self.fit_params,
+            "score_params": self.score_params,
+            "return_train_score": self.options["return_train_score"],
+            "return_n_test_samples": True,
+            "return_times": True,
+            "return_parameters": False,
+            "error_score": self.options["error_score"],
+            "verbose": self.options["verbose"],
+            "split_progress": (fold, len(self.splits)),
+            "candidate_progress": (cell, len(self.candidates)),
+        }
+
+
+def _known_scorer(scorers: Scorer) -> bool:
+    """Whether scorers look at nothing but the answers of an estimator."""
+    several = scorers_of(scorers)
+    if several is not None:
+        return all(map(_known_scorer, several.values()))
+    return isinstance(scorers, BaseScorer | PassthroughScorer)
+
+
+def is_kernel_machine(estimator: object) -> TypeGuard[KernelMachine]:
+    """Tell our kernel machines from all other estimators that a search may be given."""
+    return isinstance(estimator, KernelMachine)
+
+
+def fits_by_plan(machine: Model) -> bool:
+    """Whether an estimator, ours or another's, is fitted by a plan and nothing else."""
+    return is_kernel_machine(machine) and machine.fits_by_plan
+
+
+def taken_apart(estimator: Model) -> tuple[Any, Any, str]:
+    """Return the steps before the machine (None if there are none), the machine, its weights."""
+    steps = getattr(estimator, "steps", None)
+    if steps is None:
+        return None, estimator, "sample_weight"
+    name, machine = steps[-1]
+    if estimator.memory is not None or getattr(machine, "kernel", None) == "precomputed":
+        return None, None, ""
+    before = Pipeline(steps[:-1]) if steps[:-1] else None
+    if len(steps) == 2 and hasattr(steps[0][1], "fit_transform"):
+        before = steps[0][1]
+    return before, machine, f"{name}__sample_weight"
+
+
+def _joined(first: Objects, second: Objects) -> Any:
+    if sparse.issparse(first):
+        return sparse.vstack([first, second], format="csr")
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    if is_frame(first):
+        import narwhals.stable.v2 as nw
+
+        return nw.concat([as_narwhals(first), as_narwhals(second)]).to_native()
+    return [*first, *second] if isinstance(first, list) else None
+
+
+def _threads(n_jobs: int | None) -> int | None:
+    return n_jobs if n_jobs is not None and n_jobs > 0 else None

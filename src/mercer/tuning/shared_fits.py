@@ -1,0 +1,385 @@
+"""Many fits on shared matrices: the machines of a grid, on the training parts of many folds.
+
+Kernels of the same statistic (distances …) share it, fits with the same kernel share its matrix,
+and a path over C shares its answers. What a test part is asked comes from the same matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from mercer import _memory, _parallel
+from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
+from mercer.estimators.base import DecisionRule, FitData, FitPlan, Functions, KernelMachine
+from mercer.estimators.kernel_argument import KernelArgument, check_definite
+from mercer.exceptions import NumericalOverflow
+from mercer.gram.computed import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.encoders import Encoder
+from mercer.kernels.points import Points
+from mercer.solvers.box_qp import Scratch
+from mercer.tuning.known_answers import KINDS, KnownAnswers
+
+Item = TypeVar("Item")
+
+_LARGEST_VALUE = 1e30
+"""Kernel values up to this size leave room for sums and products in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Objects, and which of their rows a fit sees and which it is tested on.
+
+    ``data`` are targets and weights of the training rows. Folds with the very same ``objects``
+    share their matrices.
+    """
+
+    objects: Objects
+    data: FitData
+    train: IntArray
+    test: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        objects: Objects,
+        y: Targets,
+        sample_weight: SampleWeights,
+        train: IntArray,
+        test: IntArray,
+    ) -> Fold:
+        """Return a fold of these objects; targets and weights are those of the training rows."""
+        return cls(objects, FitData(y, sample_weight, len(train)), train, test)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One machine of the grid after its fit to one fold, ready to be scored.
+
+    ``on_test`` and ``on_train`` answer as the fitted machine would on these rows; ``on_train`` is
+    None where nobody asked for it.
+    """
+
+    cell: int
+    fold: int
+    on_test: KnownAnswers[Any]
+    on_train: KnownAnswers[Any] | None
+    status: str
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """The fits to one fold that share one matrix."""
+
+    fold: int
+    gram: Gram
+    cells: list[int] = field(default_factory=list)
+
+
+_Task: TypeAlias = tuple[_Job, "Array | None"]
+"""A job, and its matrix where others use the same."""
+_Shared: TypeAlias = tuple[KernelArgument, bool]
+"""What machines agree in that share matrices: their kernel, and how strict they are about it."""
+_Planned: TypeAlias = tuple[int, FitPlan[DecisionRule]]
+"""A cell and its plan on one fold."""
+
+
+class SharedFits:
+    """Fits of machines to folds, on matrices as shared as can be.
+
+    Parameters
+    ----------
+    machines : sequence of kernel machines
+        The cells of a grid, whose fits are their plans.
+    folds : sequence of Fold
+    score : function
+        Called with each ``Fitted``, in any order and from any thread.
+    wanted : function
+        Asked for the cells that are still worth computing; all others may be left out.
+    train_too : bool
+        Whether answers on the training rows are needed.
+    deadline : function
+        Gives the time at which to stop, on the clock ``time.perf_counter``.
+    between : function
+        Called between two rounds of fits; it may raise to stop them.
+    best_possible : function
+        Asked how good a cell may become.
+    stepwise : bool
+        Finish a few kernels before others begin, for those who watch or may stop the search.
+    """
+
+    def __init__(
+        self,
+        machines: Sequence[KernelMachine],
+        folds: Sequence[Fold],
+        score: Callable[[Fitted], None],
+        wanted: Callable[[int], bool],
+        train_too: bool = False,
+        threads: int | None = None,
+        deadline: Callable[[], float] = lambda: math.inf,
+        between: Callable[[], None] = lambda: None,
+        best_possible: Callable[[int], float] = lambda cell: 0.0,
+        stepwise: bool = False,
+    ) -> None:
+        self.machines, self.folds, self.score, self.wanted = machines, folds, score, wanted
+        self.train_too, self.deadline, self.stepwise = train_too, deadline, stepwise
+        self.between, self.best_possible = between, best_possible
+        self.threads = _parallel.thread_count(threads)
+        self.failed: list[tuple[int, int]] = []
+        """Fits that raised: to be done again alone, so that the error is raised as usual."""
+        self.memory = Scratch()
+        self._answers = KINDS[get_tags(machines[0]).estimator_type] if machines else KnownAnswers
+
+    def run(self, every_fold: bool) -> None:
+        """Do all fits; with ``every_fold`` at once, else as a race between the cells."""
+        kernels = _middle_first(self._jobs())
+        largest = max((jobs[0].gram.shape[0] for jobs in kernels), default=1)
+        # Twice as many matrices as threads keep all threads busy; more would only take memory.
+        size = 2 * self.threads
+        if self.stepwise or _matrices_that_fit(largest) < size:
+            size = self.threads
+        for s in range(0, len(kernels), size):
+            together = [self._ready(jobs, at) for at, jobs in enumerate(kernels[s : s + size])]
+            for tasks in self._rounds([ready for ready in together if ready], every_fold):
+                _parallel.run(lambda task: self._do(*task), tasks, self.threads)
+                self.between()
+
+    def _rounds(self, together: list[list[_Task]], every_fold: bool) -> Iterator[list[_Task]]:
+        """Yield the fits to do at once.
+
+        In a race the first fold shows who leads. The leader then runs all folds, so that the
+        others know what they have to beat. With less than half of the folds a cell with score s is
+        out only if s < 2 best − 1, which is rare where the best is not near 1: so the others run
+        half of the folds at once, and then fold by fold.
+        """
+        if every_fold:
+            yield [task for ready in together for task in ready]
+            return
+        if not together:
+            return
+        yield [ready[0] for ready in together]
+        leader = max(together, key=lambda ready: max(map(self.best_possible, ready[0][0].cells)))
+        yield leader[1:]
+        others = [ready for ready in together if ready is not leader]
+        last = max(map(len, together))
+        half = max(1, (last + 1) // 2)
+        yield [task for r in range(1, half) for ready in others for task in ready[r : r + 1]]
+        for r in range(half, last):
+            yield [task for ready in others for task in ready[r : r + 1]]
+
+    def _ready(self, jobs: list[_Job], at: int) -> list[_Task]:
+        """Return jobs with their matrix, where it is the same for all of them."""
+        first = jobs[0].gram
+        if any(job.gram is not first for job in jobs):
+            return [(job, None) for job in jobs]
+        K = self._matrix(first, at, self.threads)
+        if K is None:
+            self._give_up(jobs)
+            return []
+        return [(job, K) for job in jobs]
+
+    def _jobs(self) -> list[list[_Job]]:
+        """Settle the kernel of each cell on each training part; list the jobs of each kernel."""
+        sources: dict[int, _Source] = {}
+        kernels: dict[_Shared, list[_Job]] = defaultdict(list)
+        shared = [(machine.kernel_argument, machine.strict) for machine in self.machines]
+        refused = {c for c, machine in enumerate(self.machines) if not machine.accepts_parameters()}
+        for k, fold in enumerate(self.folds):
+            source = sources.setdefault(id(fold.objects), _Source(fold.objects, self.threads))
+            jobs: dict[_Shared, _Job | None] = {}
+            for cell, key in enumerate(shared):
+                if key not in jobs:
+                    gram = source.gram(self.machines[cell], key[0], fold.train)
+                    jobs[key] = job = None if gram is None else _Job(k, gram)
+                    if job is not None:
+                        kernels[key].append(job)
+                job = jobs[key]
+                if job is None or cell in refused:
+                    self.failed.append((cell, k))
+                else:
+                    job.cells.append(cell)
+        return [jobs for jobs in kernels.values() if jobs[0].cells]
+
+    def _do(self, job: _Job, K: Array | None) -> None:
+        if K is None:
+            K = self._matrix(job.gram, -1, 1)
+        if K is None:
+            self._give_up([job])
+            return
+        plans = self._plans(job)
+        for path in _paths(plans):
+            self._solve(K, job.fold, path)
+
+    def _matrix(self, gram: Gram, number: int, threads: int) -> Array | None:
+        """Return the values of a matrix, in memory that others use later; None if they overflow."""
+        K = self.memory.matrix(gram.shape[0], number)
+        try:
+            _fill(gram, K, threads)
+        except NumericalOverflow:
+            return None
+        return K if np.abs(np.diagonal(K)).max() <= _LARGEST_VALUE else None
+
+    def _give_up(self, jobs: Iterable[_Job]) -> None:
+        self.failed += [(cell, job.fold) for job in jobs for cell in job.cells]
+
+    def _plans(self, job: _Job) -> list[_Planned]:
+        """Return the plans of machines that differ in everything but their kernel, in order."""
+        plans: list[_Planned] = []
+        data = self.folds[job.fold].data
+        for cell in job.cells:
+            try:
+                plans.append((cell, self.machines[cell].plan(data)))
+            except ValueError:
+                self.failed.append((cell, job.fold))
+        plans.sort(key=lambda planned: planned[1].position)
+        # A path may be cut behind the last cell that can still win, and nowhere else.
+        while plans and not self.wanted(plans[-1][0]):
+            plans.pop()
+        return plans
+
+    def _solve(self, K: Array, k: int, path: list[_Planned]) -> None:
+        fold, (_, plans) = self.folds[k], zip(*path, strict=True)
+        # What the time did not suffice for is missing at the end.
+        answers = plans[0].solve_path(plans, K, fold.train, self.memory, self.deadline())
+        found: list[tuple[int, FitPlan[DecisionRule], Functions]] = []
+        for (cell, plan), functions in zip(path, answers, strict=False):
+            if functions is None:
+                self.failed.append((cell, k))
+            else:
+                found.append((cell, plan, functions))
+        if not found:
+            return
+        columns = np.hstack([functions.coefficients for _, _, functions in found])
+        on_test = _product(K, fold.test, fold.train, columns)
+        on_train = _product(K, fold.train, fold.train, columns) if self.train_too else None
+        at = 0
+        for cell, plan, functions in found:
+            b = functions.intercepts
+            mine = slice(at, at + len(b))
+            at = mine.stop
+            test = self._answers(plan.rule, on_test[:, mine] + b)
+            train = None
+            if on_train is not None:
+                train = self._answers(plan.rule, on_train[:, mine] + b)
+            self.score(Fitted(cell, k, test, train, functions.status, functions.seconds))
+
+
+class _Source:
+    """Some objects; read once for each kind of argument, encoded once for each kind of kernel."""
+
+    def __init__(self, objects: Objects, threads: int) -> None:
+        self.objects, self.threads = objects, threads
+        self._read: dict[tuple[type[KernelArgument], bool], Objects] = {}
+        self._grams: dict[frozenset[Encoder], Gram] = {}
+        self._settled: dict[KernelArgument, list[Gram]] = defaultdict(list)
+        self._parts: dict[tuple[frozenset[Encoder], int], Points] = {}
+
+    def gram(
+        self, machine: KernelMachine, argument: KernelArgument, train: IntArray
+    ) -> Gram | None:
+        """Return the matrix of a kernel as a fit to some rows settles it; None where it cannot."""
+        try:
+            key = type(argument), argument.takes_vectors
+            if key not in self._read:
+                self._read[key] = machine.read(self.objects)
+            kernel = argument.kernel_for(self._read[key])
+            encoders = frozenset(kernel.encoders())
+            if encoders not in self._grams:
+                self._grams[encoders] = self._first(argument, kernel, self._read[key])
+            whole = self._grams[encoders]
+            part = encoders, id(train)
+            if part not in self._parts:
+                self._parts[part] = whole.points.take(train)
+            kernel = kernel.resolve(self._parts[part])
+            check_definite(kernel, machine.needed_definite, machine.strict, type(machine).__name__)
+        except (ValueError, TypeError, ArithmeticError):
+            return None
+        known = self._settled[argument]
+        for gram in known:
+            if gram.kernel == kernel:
+                return gram
+        known.append(whole.with_kernel(kernel))
+        return known[-1]
+
+    def _first(self, argument: KernelArgument, kernel: Kernel, X: Objects) -> Gram:
+        """Return a matrix that keeps statistics for the next kernel, while there is memory."""
+        points = argument.points_of(kernel, X)
+        room = _SMALL_ROOM
+        if len(points) > _FEW_ROWS:
+            there = _memory.available_bytes()
+            room = _NO_LIMIT if there is None else max(0, there - 32 * len(points) ** 2)
+        return Gram(kernel, points, statistic_bytes=room, threads=self.threads, dtype=np.float64)
+
+
+_STRIP_BYTES = 1 << 20
+"""About the size of an L2 cache, where a strip stays while it is computed."""
+_FEW_ROWS, _SMALL_ROOM = 512, 1 << 28
+"""Rows up to which nobody asks for the memory, which takes a while, and the bytes for statistics
+then: 128 matrices of so many rows."""
+_NO_LIMIT = 1 << 62
+"""More bytes than any computer has, for those that do not say how many they have."""
+
+
+def _fill(gram: Gram, K: Array, threads: int) -> None:
+    """Write a matrix: in strips of whole rows where its statistics are there."""
+    if not gram.hold_statistics():
+        K[:] = gram.dense()
+        return
+    everything = slice(0, len(K))
+    size = max(_STRIP_BYTES // (8 * len(K)), 1)
+
+    if size >= len(K):
+        gram.block(everything, everything, K)
+        return
+
+    def task(start: int) -> None:
+        strip = slice(start, min(start + size, len(K)))
+        gram.block(strip, everything, K[strip])
+
+    _parallel.run(task, range(0, len(K), size), threads)
+
+
+def _matrices_that_fit(count: int) -> int:
+    """Return how many matrices of so many rows fit a quarter of the memory that is free."""
+    there = _memory.available_bytes()
+    return 1 if there is None else there // (32 * count**2)
+
+
+def fits_memory(count: int, threads: int | None = None) -> bool:
+    """Whether the matrices of a search over so many rows fit half of the memory that is free."""
+    there = _memory.available_bytes()
+    needed = (8 + 12 * _parallel.thread_count(threads)) * count**2
+    return there is None or 2 * needed < there
+
+
+def _product(K: Array, rows: IntArray, columns: IntArray, coefficients: Array) -> Array:
+    """Return K[rows, columns] @ coefficients; whole rows are copied faster than parts of them."""
+    everywhere = np.zeros((len(K), coefficients.shape[1]))
+    everywhere[columns] = coefficients
+    product: Array = K[rows] @ everywhere
+    return product
+
+
+def _paths(plans: list[_Planned]) -> list[list[_Planned]]:
+    """Cut a list of plans where one is about other rows than the last, or stops at another tol."""
+    paths: list[list[_Planned]] = []
+    for planned in plans:
+        if paths and planned[1].continues(paths[-1][-1][1]):
+            paths[-1].append(planned)
+        else:
+            paths.append([planned])
+    return paths
+
+
+def _middle_first(items: Sequence[Item]) -> list[Item]:
+    """Order a grid from its middle outwards: the best point is rarely at an end."""
+    middle = (len(items) - 1) / 2
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: (abs(i - middle), i))]

@@ -1,0 +1,79 @@
+"""Ridge regression: closed forms, several targets, sparse data, certificates."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as reference
+from scipy import sparse
+
+from mercer import InvalidParameter, Ridge
+from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.sparse import SHARPNESS
+from mercer.solvers.base import Budget
+from mercer.solvers.least_squares import RidgeFactors
+from tests.estimators.linear.test_sparse import data
+
+
+@pytest.mark.parametrize("shape", [(60, 10), (10, 60)])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e4])
+def test_the_closed_form(shape, make, alpha):
+    X, y = data(*shape)
+    model = Ridge(alpha).fit(make(X), y)
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    w = np.linalg.solve(Xc.T @ Xc + alpha * np.eye(shape[1]), Xc.T @ yc)
+    np.testing.assert_allclose(model.coef_, w, rtol=1e-7, atol=1e-9)
+    assert model.intercept_ == pytest.approx(y.mean() - X.mean(axis=0) @ w)
+    value = ((yc - Xc @ w) ** 2).sum() + alpha * w @ w
+    assert model.certificate_.primal == pytest.approx(value)
+    assert model.certificate_.relative_gap < 1e-9
+
+
+def test_large_sparse_data_by_conjugate_gradients():
+    X, y = data(80, 30)
+    centred = Centred(sparse.csc_array(X), y[:, None], None, True)
+    problem, budget = centred.problem(0, 0.0, 0.5, False), Budget(1e-4 * SHARPNESS, 10**6)
+    found = RidgeFactors(centred.design, largest_factor=5).solve(problem, centred.gram, budget)
+    np.testing.assert_allclose(found.value.w, Ridge(0.5).fit(X, y).coef_, atol=1e-4)
+    assert found.certificate.relative_gap < 1e-6
+    assert found.statistics.iterations > 1
+
+
+def test_several_targets_with_penalties_of_their_own():
+    X, y = data(50, 8)
+    Y = np.column_stack([y, -y, X[:, 0]])
+    model = Ridge([1.0, 2.0, 0.0]).fit(X, Y)
+    for k, alpha in enumerate((1.0, 2.0, 0.0)):
+        np.testing.assert_allclose(model.coef_[k], Ridge(alpha).fit(X, Y[:, k]).coef_, atol=1e-12)
+    with pytest.raises(InvalidParameter, match="do not correspond"):
+        Ridge([1.0, 2.0]).fit(X, Y)
+    with pytest.raises(InvalidParameter, match="0 or more"):
+        Ridge([1.0, -2.0, 1.0]).fit(X, Y)
+    with pytest.raises(ValueError, match="alpha"):
+        Ridge(-1.0).fit(X, y)
+
+
+def test_without_a_penalty_the_shortest_answer_wins():
+    X, y = data(10, 30)
+    model = Ridge(0.0, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, np.linalg.pinv(X) @ y)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_weights_of_zero_or_more(alpha):
+    X, y = data(50, 8)
+    y = y - 3 * X[:, 6]
+    model = Ridge(alpha, positive=True).fit(X, y)
+    theirs = reference.Ridge(alpha, positive=True, tol=1e-12).fit(X, y)
+    assert model.coef_.min() >= 0
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-4)
+    with pytest.raises(InvalidParameter, match="positive"):
+        Ridge(positive=True, solver="svd").fit(X, y)
+    with pytest.raises(InvalidParameter, match="lbfgs"):
+        Ridge(solver="lbfgs").fit(X, y)
+
+
+def test_weights_of_samples_are_copies():
+    X, y = data(40, 6)
+    weights = np.random.default_rng(1).integers(0, 4, size=40)
+    copied = Ridge(2.0).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    np.testing.assert_allclose(Ridge(2.0).fit(X, y, sample_weight=weights).coef_, copied.coef_)

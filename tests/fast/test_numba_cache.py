@@ -1,0 +1,345 @@
+"""Compiled functions: the second process finds them all in Numba's cache."""
+
+import importlib
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from mercer import _fast
+
+# For each module of _fast, code that runs every function of it, for float32 and float64.
+EXERCISES = {
+    "alignment": """
+        import numpy as np
+        from mercer import GlobalAlignment, dtw_distances
+
+        random = np.random.default_rng(0)
+        for dtype in (np.float64, np.float32):
+            X = [random.normal(size=(2, n)).astype(dtype) for n in (1, 5, 40, 7)]
+            for band in (None, 2, 0.3):
+                dtw_distances(X, band=band)
+        for band in (None, 3):
+            GlobalAlignment(0.01, band).log_values(X)
+    """,
+    "exponentials": """
+        import numpy as np
+        from mercer import RBF, StreamedRidge, _fast
+
+        X = np.random.default_rng(0).normal(size=(400, 3))
+        StreamedRidge(kernel=RBF(0.1), approximation=20, memory=1 << 20).fit(X, X[:, 0])
+        _fast.exponentials.single(np.zeros(3, dtype=np.float32))
+        _fast.exponentials.double(np.zeros(3))
+    """,
+    "neighbours": """
+        import numpy as np
+        from mercer import LaplacianRidge
+
+        from mercer import _fast
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        LaplacianRidge().fit(X, X[:, 0])
+        squares, chosen = np.ones((4, 2)), np.zeros((4, 2), dtype=np.int64)
+        _fast.neighbours.merge(squares, chosen, squares.copy(), chosen + 1)
+    """,
+    "network": """
+        import warnings
+        import numpy as np
+        from mercer import MLPClassifier, MLPRegressor
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for dtype in (np.float64, np.float32):
+                for solver in ("adam", "sgd", "lbfgs"):
+                    MLPClassifier(4, solver=solver, max_iter=3).fit(X.astype(dtype), X[:, 0] > 0)
+                    MLPRegressor(hidden_layer_sizes=4, solver=solver, max_iter=3).fit(
+                        X.astype(dtype), X[:, 0], np.ones(40)
+                    )
+    """,
+    "perceptron": """
+        import warnings
+        import numpy as np
+        from scipy import sparse
+        from mercer import Adaline, KernelPerceptron, Perceptron
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for dtype in (np.float64, np.float32):
+                for rows in (X.astype(dtype), sparse.csr_array(X.astype(dtype))):
+                    Perceptron(penalty="elasticnet").fit(rows, X[:, 0] > 0)
+                    Adaline().fit(rows, X[:, 0] > 0)
+        KernelPerceptron().fit(X, X[:, 0] > 0)
+        KernelPerceptron(cache_size=1e-3).fit(X, X[:, 0] > 0)
+    """,
+    "pairwise": """
+        import numpy as np
+        from mercer import Chi2, Delta, Gram, Intersection, Laplacian, Overlap, RBF
+
+        X = np.abs(np.random.default_rng(0).normal(size=(40, 5)))
+        for dtype in (np.float64, np.float32):
+            A = X.astype(dtype)
+            for kernel in (RBF(0.3), Laplacian(0.3), Intersection(), Chi2(0.5)):
+                for gram in (Gram(kernel, A), Gram(kernel, A, A[:7])):
+                    gram.dense()
+                    gram.rows([1, 5, 3])
+                    gram @ np.ones(gram.shape[1])
+                    gram @ np.ones((gram.shape[1], 2), dtype=np.float32)
+            Gram(RBF(0.3), np.tile(A, (12, 1))).dense()  # in tiles
+        words = np.random.default_rng(1).choice(["a", "b", "c"], size=(40, 3))
+        for kernel in (Delta(), Overlap()):
+            Gram(kernel, words).dense()
+    """,
+    "smo": """
+        import numpy as np
+        from mercer import RBF, Gram
+        from mercer.problems import qp
+        from mercer.solvers.base import Budget
+        from mercer.solvers.box_qp import BoxQPSolver
+        from mercer.solvers.smo import SMO
+
+        X = np.random.default_rng(0).normal(size=(2600, 3))
+        y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+        kernel = RBF(0.5)
+        for n in (50, 500, 2600):  # one block, and working sets
+            gram, C = Gram(kernel, X[:n]), np.full(n, 100.0)
+            for problem in (qp.classifier(y[:n], C), qp.nu_classifier(y[:n], C, 0.2)):
+                for tol in (1e-3, 1e-10):
+                    budget = Budget(tol=tol, max_iter=20_000)
+                    BoxQPSolver().solve(problem, gram, budget)
+                    SMO().solve(problem, gram, budget)
+    """,
+    "multiclass": """
+        import numpy as np
+        from mercer import SVC
+
+        X = np.random.default_rng(0).normal(size=(400, 2))
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+        for multi_class in ("weston_watkins", "crammer_singer"):
+            SVC(C=10, multi_class=multi_class, tol=1e-4).fit(X, y)
+    """,
+    "coordinate": """
+        import warnings
+
+        import numpy as np
+        from scipy import sparse
+        from mercer import LinearSVC, LinearSVR
+        from mercer.solvers import coordinate
+
+        warnings.simplefilter("ignore")
+        X = np.random.default_rng(0).normal(size=(300, 6))
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+        for given in (X, sparse.csr_matrix(X)):
+            for choice in (
+                {"loss": "hinge"},
+                {"loss": "squared_hinge"},
+                {"penalty": "l1", "dual": False},
+                {"dual": False},
+                {"multi_class": "crammer_singer"},
+            ):
+                for labels in (y, y > 0):
+                    LinearSVC(random_state=0, **choice).fit(given, labels)
+            for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+                LinearSVR(loss=loss, random_state=0).fit(given, X[:, 0])
+            coordinate.FEW_ROWS = coordinate.FEW_COLUMNS = 0  # as for large data
+            LinearSVC(loss="hinge", random_state=0).fit(given, y)
+            coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
+    """,
+    "path": """
+        import numpy as np
+        from mercer.problems import qp
+        from mercer.gram.given import GivenGram
+        from mercer.solvers.base import Budget
+        from mercer.solvers.box_qp import BoxQPSolver
+
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)
+        K = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2))
+        for problem in (qp.classifier(y, np.full(300, 1e6)), qp.nu_classifier(y, y * y, 0.2)):
+            BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-8))
+    """,
+    "active_set": "",  # with path
+    "tiles": """
+        import numpy as np
+        from mercer import RBF, Gram
+        from mercer.gram.held import HeldGram
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        for dtype in (np.float64, np.float32):
+            HeldGram(Gram(RBF(), X), dtype) @ X
+    """,
+    "trees": """
+        from mercer import SubsetTree, Subtree
+
+        trees = [("a", ("b", "c"), "b"), ("b", "c"), "c", ("a", ("b", "c"))]
+        for kernel in (Subtree(), Subtree(ordered=False), SubsetTree(), SubsetTree(leaves=True)):
+            kernel(trees)
+            kernel(trees, trees[:2])
+            kernel.diag(trees)
+    """,
+    "forward_backward": """
+        import numpy as np
+        from mercer import HiddenMarkovModel
+
+        series = [np.random.default_rng(i).normal(size=(2, 5 + i)) for i in range(6)]
+        strings = ["abba", "a", "", "bbab"]
+        for emissions, X in (("gaussian", series), ("discrete", strings)):
+            model = HiddenMarkovModel(2, emissions=emissions, random_state=0).fit(X)
+            model.score_samples(X)
+            model.predict(X)
+            model.fisher_scores(X)
+    """,
+    "piecewise": "",  # by the linear machines
+    "refinement": """
+        import numpy as np
+        from mercer import (
+            Graph, RandomWalk, ShortestPath, WeisfeilerLehmanOptimalAssignment
+        )
+
+        path = Graph([(0, 1), (1, 2), (2, 3)], list("CCNO"))
+        loop = Graph([(0, 1), (1, 1), (1, 2)], list("CNC"), directed=True)
+        graphs = [path] * 12 + [Graph([(0, 1)], ["O", "H"]), loop]
+        for kernel in (
+            WeisfeilerLehmanOptimalAssignment(2),
+            ShortestPath(),
+            ShortestPath(weight="weight"),
+            RandomWalk(0.2),
+            RandomWalk(0.2, label=None),
+        ):
+            kernel(graphs)
+            kernel(graphs[:2], graphs)
+            kernel(graphs[:2])
+        RandomWalk(0.2).largest_decay(graphs)
+        RandomWalk(0.381, label=None)([path] * 3)  # near the limit: eigenvalues
+    """,
+    "shortest_paths": "",  # with refinement
+    "sparse_rows": "",
+    "walks": "",
+    "lasso": """
+        import numpy as np
+        from mercer import Lasso, lasso_path
+
+        X = np.random.default_rng(0).normal(size=(40, 60))
+        Lasso(0.01, max_iter=10_000).fit(X, X[:, 0])
+        lasso_path(X[:, :10], X[:, 0], alphas=5)
+    """,
+    "log_cosh": """
+        import numpy as np
+        from mercer import ICA, FastICA
+
+        X = np.random.default_rng(0).laplace(size=(300, 2))
+        for dtype in (np.float64, np.float32):
+            ICA(random_state=0).fit(X.astype(dtype))
+            FastICA(random_state=0).fit(X.astype(dtype))
+    """,
+    "box_qp": """
+        import numpy as np
+        from mercer import NuSVC, SVC
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        for machine in (SVC(), NuSVC(nu=0.2)):
+            machine.fit(X, X[:, 0] > 0)
+    """,
+    "kmers": """
+        import numpy as np
+        from mercer import GappyKmer, Mismatch, Spectrum
+
+        X = ["".join(row) for row in np.random.default_rng(0).choice(list("ACGT"), (40, 60))]
+        for kernel in (Spectrum(3), Spectrum(9, "binary"), Mismatch(4, 1), GappyKmer(3, 2)):
+            kernel(X)
+            kernel(X[:3], X)
+    """,
+    "subsequences": """
+        from mercer import Subsequence
+
+        for kernel in (Subsequence(1), Subsequence(4, lengths="all")):
+            kernel(["GATTACA", "CAT", "", "AT"])
+            kernel(["".join(map(chr, range(65, 90)))])
+    """,
+}
+
+REPORT = """
+import importlib, json
+from numba.core.dispatcher import Dispatcher
+
+found = {{}}
+for module_name in {modules}:
+    module = importlib.import_module(f"mercer._fast.{{module_name}}")
+    for name, value in vars(module).items():
+        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__:
+            found[f"{{module_name}}.{{name}}"] = {{
+                "signatures": [str(signature) for signature in value.signatures],
+                "hits": sum(value.stats.cache_hits.values()),
+                "misses": sum(value.stats.cache_misses.values()),
+                "options": {{key: sorted(on) if isinstance(on, set) else bool(on)
+                            for key, on in value.targetoptions.items()}},
+            }}
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    """Run the same job in two processes, one after the other, with a cache of their own."""
+    environment = os.environ | {"MERCER_THREADS": "2"}
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("numba"))
+    jobs = [textwrap.dedent(code) for code in EXERCISES.values()]
+    code = "\n".join([*jobs, REPORT.format(modules=list(EXERCISES))])
+    outputs = []
+    for _ in range(2):
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+        )
+        assert run.returncode == 0, run.stderr
+        outputs.append(json.loads(run.stdout))
+    return outputs
+
+
+def test_every_module_of_compiled_functions_is_exercised():
+    modules = {info.name for info in pkgutil.iter_modules(_fast.__path__)} - {"jit"}
+    assert modules <= set(EXERCISES), "add code that runs its functions to EXERCISES"
+
+
+def test_the_job_reaches_every_function(processes):
+    first, second = processes
+    assert first.keys() == second.keys()
+    assert len(first) >= 3
+    for name, function in first.items():
+        assert function["signatures"], f"{name} was not called: add it to EXERCISES"
+        assert function["misses"] == len(function["signatures"])
+        assert function["hits"] == 0
+    for name in ("pairwise.squared_distances", "pairwise.coordinate_sums"):
+        types = " ".join(first[name]["signatures"])
+        assert "float32" in types
+        assert "float64" in types
+
+
+def test_the_second_process_compiles_nothing(processes):
+    first, second = processes
+    for name, function in second.items():
+        assert function["misses"] == 0, name
+        # What only compiled functions call is part of them, and need not be loaded by itself.
+        assert function["hits"] == len(function["signatures"]), name
+        assert set(function["signatures"]) <= set(first[name]["signatures"])
+    assert sum(function["hits"] for function in second.values()) >= 10
+
+
+def test_compiled_functions_follow_the_rules(processes):
+    for name, function in processes[0].items():
+        options = function["options"]
+        assert options.get("nogil"), name
+        assert not options.get("parallel"), name
+        # Sums may be taken in another order; NaN and infinity are never assumed away.
+        assert set(options.get("fastmath") or ()) <= {"reassoc", "contract", "nsz"}, name
+
+
+def test_modules_load_on_first_use():
+    for name in EXERCISES:
+        assert getattr(_fast, name) is importlib.import_module(f"mercer._fast.{name}")
+    with pytest.raises(AttributeError, match="no attribute 'slow'"):
+        _fast.slow  # noqa: B018

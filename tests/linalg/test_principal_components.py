@@ -1,0 +1,39 @@
+"""Principal components: four ways, one answer."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.linalg.principal_components import (
+    centred_svd,
+    covariance_eigh,
+    lanczos_components,
+    likeliest_dimension,
+    randomised_components,
+)
+
+
+@pytest.mark.parametrize("shape", [(80, 12), (12, 80)], ids=str)
+def test_all_ways_agree(shape):
+    random = np.random.RandomState(0)
+    X = random.normal(size=shape) * np.linspace(3, 0.1, shape[1]) + 4.0
+    mean = X.mean(axis=0)
+    exact = centred_svd(X, mean, True)
+    found = [
+        covariance_eigh(X, mean, 3),
+        covariance_eigh(sparse.csr_array(X), mean, None),
+        lanczos_components(X, mean, 3, 0.0, random),
+        lanczos_components(sparse.csr_array(X), mean, 3, 0.0, random),
+        randomised_components(X, mean, 3, 12, 10, random),
+    ]
+    for parts in found:
+        np.testing.assert_allclose(parts.variances[:3], exact.variances[:3], rtol=1e-7)
+        np.testing.assert_allclose(parts.components[:3], exact.components[:3], atol=1e-5)
+        assert parts.total == pytest.approx(exact.total)
+
+
+def test_the_likeliest_dimension_is_that_of_the_signal():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(500, 3)) @ random.normal(size=(3, 10)) * 3
+    X += 0.1 * random.normal(size=X.shape)
+    assert likeliest_dimension(centred_svd(X, X.mean(axis=0), True).variances, 500) == 3

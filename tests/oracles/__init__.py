@@ -1,0 +1,1 @@
+"""Formulas of the kernels in plain Python, and Hypothesis strategies for what they take."""

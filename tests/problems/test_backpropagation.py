@@ -1,0 +1,73 @@
+"""Networks: gradients by differences of a loss that is written down from its definition."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.problems.backpropagation import Backpropagation, Network
+
+RANDOM = np.random.default_rng(0)
+TARGETS = {
+    "identity": RANDOM.normal(size=(7, 3)),
+    "logistic": RANDOM.integers(0, 2, size=(7, 3)).astype(float),
+    "softmax": np.eye(3)[RANDOM.integers(0, 3, size=7)],
+    "exp": RANDOM.poisson(2.0, size=(7, 3)).astype(float),
+}
+
+
+def naive_loss(network, X, Y, weights):
+    """The loss written down from its definition."""
+    A = X
+    for i, (W, b) in enumerate(zip(network.coefs, network.intercepts, strict=True)):
+        A = A @ W + b
+        if i < len(network.coefs) - 1:
+            A = {
+                "identity": lambda z: z,
+                "logistic": lambda z: 1 / (1 + np.exp(-z)),
+                "tanh": np.tanh,
+                "relu": lambda z: np.maximum(z, 0),
+            }[network.activation](A)
+    if network.output == "identity":
+        losses = 0.5 * (A - Y) ** 2
+    elif network.output == "logistic":
+        p = 1 / (1 + np.exp(-A))
+        losses = -Y * np.log(p) - (1 - Y) * np.log(1 - p)
+    elif network.output == "softmax":
+        losses = -Y * np.log(np.exp(A) / np.exp(A).sum(axis=1, keepdims=True))
+    else:
+        losses = np.exp(A) - Y * A + np.where(Y > 0, Y * np.log(np.maximum(Y, 1)) - Y, 0)
+    return float(weights @ losses.sum(axis=1))
+
+
+@pytest.mark.parametrize("output", TARGETS)
+@pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu"])
+@pytest.mark.parametrize("hidden", [[], [5], [4, 6, 3]], ids=str)
+def test_gradients_are_differences_of_the_loss(hidden, activation, output):
+    random = np.random.RandomState(3)
+    X, Y = random.normal(size=(7, 4)), TARGETS[output]
+    network = Network([4, *hidden, 3], activation, output)
+    network.start(random)
+    slopes = Backpropagation(network, 9)
+    for weights in (np.zeros(0), random.uniform(0.1, 2, size=7)):
+        full = weights if len(weights) else np.ones(7)
+        for data in (X, sparse.csr_array(X)):
+            loss = slopes(data, Y, weights)
+            assert loss == pytest.approx(naive_loss(network, X, Y, full), rel=1e-10)
+        gradient = slopes.gradient.copy()
+        theta = network.theta.copy()
+        for k in range(len(theta)):
+            ends = []
+            for h in (1e-6, -1e-6):
+                network.theta[:] = theta
+                network.theta[k] += h
+                ends.append(naive_loss(network, X, Y, full))
+            network.theta[:] = theta
+            assert gradient[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-6)
+
+
+def test_large_values_do_not_overflow():
+    network = Network([1, 2], "relu", "softmax")
+    network.load([np.array([[1e4, -1e4]])], [np.zeros(2)])
+    X, Y = np.array([[1.0], [-1.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    assert Backpropagation(network, 2)(X, Y, np.zeros(0)) == pytest.approx(2e4)
+    np.testing.assert_array_equal(network.forward(X), [[1, 0], [0, 1]])

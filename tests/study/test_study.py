@@ -1,0 +1,293 @@
+"""A study: an honest split, a search that never sees the test, a judgement that can be repeated."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.stats import binomtest
+
+import mercer
+from mercer import RBF, InvalidInput, InvalidParameter, Study
+from mercer.data import table_path
+from mercer.study import machines
+from mercer.study.comparison import compare
+from mercer.study.plan import make_plan, split, with_open_widths
+from mercer.study.study import last_step
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return Study.fit("heart")
+
+
+def lines_of(name):
+    header, *lines = table_path(name).read_text().splitlines()
+    return header, lines
+
+
+# ---- three lines for programmers ---------------------------------------------------------------
+
+
+def test_three_lines(heart, tmp_path):
+    heart.save(tmp_path / "heart.mercer")
+    page = heart.write_report(tmp_path / "heart.html")
+    assert "<title>heart" in page.read_text(encoding="utf-8")
+    again = Study.load(tmp_path / "heart.mercer")
+    for name in ("source", "kernel", "machine", "why", "reasons", "notes", "seed", "rows", "task"):
+        assert getattr(again, name) == getattr(heart, name)
+    assert again.search is None
+    assert again.parameters == heart.parameters
+    assert again.schema == heart.schema
+    assert again.record.to_dict().keys() == heart.record.to_dict().keys()
+    assert np.array_equal(again.predict("heart"), heart.predict("heart"))
+    assert again.certificate == heart.certificate
+    assert repr(again) == repr(heart)
+
+
+def test_scores_are_those_of_the_written_model_on_rows_that_it_never_saw(heart):
+    table = mercer.read_table("heart")
+    test = np.setdiff1d(np.arange(270), heart.train_rows)
+    right = heart.predict("heart")[test] == table.target[test]
+    score = heart.scores[0]
+    assert score.value == right.mean()
+    ends = binomtest(int(right.sum()), len(test)).proportion_ci(method="wilson")
+    assert (score.low, score.high) == pytest.approx(tuple(ends))
+    labels, counts = np.unique(table.target[heart.train_rows], return_counts=True)
+    assert score.baseline == (table.target[test] == labels[counts.argmax()]).mean()
+
+
+def test_new_rows_may_come_from_a_frame_or_a_table(heart):
+    table = mercer.read_table("heart")
+    expected = heart.predict("heart")
+    assert np.array_equal(heart.predict(table), expected)
+    assert np.array_equal(heart.predict(table.frame), expected)
+    assert np.array_equal(heart.predict(table.frame.to_pandas()), expected)
+    assert heart.answers(table.frame.to_pandas()).columns == heart.answers("heart").columns
+
+
+def test_the_fit_can_be_certified_again(heart):
+    assert heart.certify("heart").relative_gap == pytest.approx(heart.certificate.relative_gap)
+    assert heart.certify(mercer.read_table("heart")).gap == pytest.approx(heart.certificate.gap)
+
+
+def test_probabilities_come_with_the_model(heart):
+    assert last_step(heart.model).probability is True
+    P = heart.answers("heart").columns
+    total = np.add(P["probability_disease"], P["probability_healthy"])
+    assert total == pytest.approx(1.0)
+
+
+# ---- honesty -----------------------------------------------------------------------------------
+
+
+def test_tuning_never_sees_the_test_rows(tmp_path):
+    """Whatever stands in the test rows, the search and the model are the same."""
+    header, lines = lines_of("diabetes")
+    plan = make_plan("diabetes")
+    spoiled = list(lines)
+    for row in plan.test:
+        *cells, answer = lines[row].split(",")
+        spoiled[row] = ",".join([*(repr(1000.0 - 3 * float(cell)) for cell in cells), answer])
+    (tmp_path / "spoiled.csv").write_text("\n".join([header, *spoiled]))
+    first, second = Study.fit("diabetes"), Study.fit(tmp_path / "spoiled.csv", "target")
+    assert np.array_equal(first.train_rows, second.train_rows)
+    scores = [study.search.cv_results_["mean_test_score"] for study in (first, second)]
+    assert np.array_equal(*scores, equal_nan=True)
+    machine, other = last_step(first.model), last_step(second.model)
+    assert np.array_equal(machine.dual_coef_, other.dual_coef_)
+    assert first.scores[0].value != second.scores[0].value
+
+
+def test_missing_values_are_filled_by_what_training_rows_say(tmp_path):
+    header, lines = lines_of("diabetes")
+    rows = [line.split(",") for line in lines]
+    for row in rows[::5]:
+        row[0] = ""
+    (tmp_path / "holes.csv").write_text("\n".join([header, *map(",".join, rows)]))
+    plan = make_plan(tmp_path / "holes.csv", "target")
+    ages = [float(rows[i][0]) for i in plan.train if rows[i][0]]
+    fill = plan.prepared.schema.columns[0].fill
+    assert fill == np.median(ages)
+    filled = plan.prepared.X["age"].to_numpy()
+    assert np.all(filled[::5] == fill)
+
+
+@given(
+    counts=st.lists(st.integers(1, 40), min_size=2, max_size=5),
+    share=st.floats(0.05, 0.6),
+    seed=st.integers(0, 1000),
+)
+def test_the_split_is_fair(counts, share, seed):
+    y = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    train, test = split(y, True, share, seed)
+    assert sorted([*train, *test]) == list(range(len(y)))
+    assert len(test) >= 1
+    assert np.array_equal(split(y, True, share, seed)[0], train)
+    for label, count in enumerate(counts):
+        part = int((y[test] == label).sum())
+        assert part < count or sum(counts) - count >= 1
+        assert abs(part - share * count) <= 1 or len(test) == 1
+    assert np.array_equal(train, np.sort(train))
+
+
+@settings(max_examples=30)
+@given(n=st.integers(8, 200), share=st.floats(0.05, 0.9), seed=st.integers(0, 100))
+def test_the_split_of_numbers(n, share, seed):
+    train, test = split(np.arange(float(n)), False, share, seed)
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(train) >= 2
+    assert len(test) >= 1
+
+
+# ---- decisions ---------------------------------------------------------------------------------
+
+
+def many_rows(n, path, category=False):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3)).round(3)
+    columns = {f"x{j}": X[:, j] for j in range(3)}
+    if category:
+        columns["kind"] = np.where(X[:, 0] > 0, "up", "down")
+    y = np.where(X[:, 0] + 0.5 * random.normal(size=n) > 0, "yes", "no")
+    pyarrow.parquet.write_table(pa.table({**columns, "y": y}), path)
+    return path
+
+
+def test_many_rows_of_numbers_get_a_linear_machine(tmp_path):
+    study = Study.fit(many_rows(21_000, tmp_path / "many.parquet"))
+    assert study.machine == "linear"
+    assert "21,000 rows" in study.why
+    assert any("Tuned on 5,000" in note for note in study.notes)
+    assert len(study.train_rows) == 15_750
+    assert study.scores[0].low > 0.8
+
+
+def test_many_rows_with_categories_keep_their_kernel(tmp_path):
+    plan = make_plan(many_rows(21_000, tmp_path / "many.parquet", category=True))
+    assert plan.machine.name == "svc"
+    plan = make_plan(many_rows(21_000, tmp_path / "many.parquet"), kernel="rbf(x0)")
+    assert plan.machine.name == "svc"
+
+
+@pytest.mark.filterwarnings("ignore:.*ended at its bound")
+def test_every_machine_can_be_asked_for(tmp_path):
+    header, lines = lines_of("diabetes")
+    (tmp_path / "some.csv").write_text("\n".join([header, *lines[:80]]))
+    for row in machines.MACHINES:
+        target = "sex" if row.task == "classes" else "target"
+        study = Study.fit(tmp_path / "some.csv", target, machine=row.name, cv=3)
+        assert study.machine == row.name
+        assert study.certificate.relative_gap < 0.01
+        assert study.record.proof is not None
+
+
+@pytest.mark.filterwarnings("ignore:.*ended at its bound")
+@pytest.mark.parametrize("name", ["kernelridge", "gp"])
+def test_regressions_that_use_every_row(name, tmp_path):
+    header, lines = lines_of("diabetes")
+    (tmp_path / "some.csv").write_text("\n".join([header, *lines[:160]]))
+    study = Study.fit(tmp_path / "some.csv", "target", machine=name, cv=3)
+    assert study.scores[0].value > 0.25
+    assert study.record.support is None
+    assert study.record.neighbours is not None
+    assert study.certify(tmp_path / "some.csv").relative_gap < 1e-6
+    near = study.record.neighbours
+    whole = near.contribution.sum(axis=1) + near.rest + near.bias
+    np.testing.assert_allclose(whole, near.decision, rtol=1e-6)
+    again = Study.load(study.save(tmp_path / "model.mercer"))
+    np.testing.assert_array_equal(
+        again.predict(tmp_path / "some.csv"), study.predict(tmp_path / "some.csv")
+    )
+    page = study.write_report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "support vector" not in page.lower()
+    # A process learns everything by itself.
+    assert len(study.parameters) == (0 if name == "gp" else 2)
+
+
+def test_a_gaussian_process_has_a_limit(tmp_path):
+    source = tmp_path / "long.csv"
+    source.write_text("a,y\n" + "\n".join(f"{i % 97},{i / 7}" for i in range(2600)))
+    with pytest.raises(InvalidParameter, match=r"2,600 rows.*Choose another"):
+        make_plan(source, "y", machine="gp")
+
+
+def test_widths_that_are_open_are_told_from_those_that_are_given():
+    kernel = mercer.parse_kernel("rbf(a) + 2 * laplacian(b, gamma=0.5) * matern(c, sigma=scale)")
+    assert mercer.format_kernel(with_open_widths(kernel)) == (
+        'rbf(a, gamma="median") + 2 * laplacian(b, gamma=0.5) * matern(c, sigma="scale")'
+    )
+    assert with_open_widths(RBF(0.3)) == RBF(0.3)
+
+
+def test_a_kernel_object_will_do():
+    study = Study.fit("diabetes", kernel=RBF(0.01).on("bmi", "glucose"))
+    assert study.kernel == "rbf(bmi, glucose, gamma=0.01)"
+    assert study.parameters.keys() == {"C"}
+
+
+def test_few_rows_are_said_to_be_few(tmp_path):
+    header, lines = lines_of("penguins")
+    (tmp_path / "few.csv").write_text("\n".join([header, *lines[::12]]))
+    study = Study.fit(tmp_path / "few.csv", "species")
+    assert any("rows are left for the test" in note for note in study.notes)
+    assert study.record.trust == "caution"
+
+
+def test_a_rare_class(tmp_path):
+    header, lines = lines_of("penguins")
+    adelie = [line for line in lines if "Adelie" in line][:30]
+    gentoo = [line for line in lines if "Gentoo" in line][:2]
+    (tmp_path / "rare.csv").write_text("\n".join([header, *adelie, *gentoo]))
+    study = Study.fit(tmp_path / "rare.csv", "species")
+    assert any("'Gentoo' has only 2 rows" in note for note in study.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"test_share": 0.0}, InvalidParameter),
+        ({"cv": 2.5}, InvalidParameter),
+        ({"seed": -1}, InvalidParameter),
+        ({"machine": "forest"}, InvalidParameter),
+        ({"kernel": "rbf("}, InvalidParameter),
+        ({"target": "nope"}, InvalidInput),
+        ({"time_limit": 0}, InvalidParameter),
+    ],
+)
+def test_bad_options(options, error):
+    with pytest.raises(error):
+        Study.fit("heart", **options)
+
+
+def test_a_table_without_a_target():
+    with pytest.raises(InvalidInput, match="no target"):
+        Study.fit(mercer.read_table("heart", target=False))
+
+
+def test_a_time_limit_warns_and_keeps_the_best():
+    with pytest.warns(UserWarning, match="time limit"):
+        study = Study.fit("heart", time_limit=1e-4)
+    assert study.stopped == "time limit"
+    assert study.search.cv_results_["skipped"].any()
+
+
+def test_progress_is_told():
+    seen = []
+    Study.fit("diabetes", kernel="linear(bmi)", callback=lambda *told: seen.append(told))
+    done, total, best = seen[-1]
+    assert 0 < done <= total
+    assert 0 < best < 1
+
+
+# ---- comparisons -------------------------------------------------------------------------------
+
+
+def test_compare_predicts_each_row_once_without_it():
+    """A kernel that tells all rows apart and nothing else can only answer as the baseline does."""
+    kernels = ["delta(bill_length_mm) * delta(body_mass_g)", "rbf(body_mass_g)"]
+    found = compare("penguins", kernels=kernels, machines=["svc"], cv=3)
+    assert [c.machine for c in found.contenders].count("svc") == 2
+    by_kernel = {c.label.split("(")[0]: c.score.value for c in found.contenders}
+    assert by_kernel["rbf"] > by_kernel["delta"] + 0.1
+    assert "3 folds" in repr(found)
