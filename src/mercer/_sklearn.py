@@ -35,6 +35,10 @@ HOMES = {
     "Options": ("sklearn.utils._param_validation", "Options"),
     "RealNotInt": ("sklearn.utils._param_validation", "RealNotInt"),
     "StrOptions": ("sklearn.utils._param_validation", "StrOptions"),
+    "validate_parameter_constraints": (
+        "sklearn.utils._param_validation",
+        "validate_parameter_constraints",
+    ),
     "safe_split": ("sklearn.utils.metaestimators", "_safe_split"),
     "check_partial_fit_first_call": ("sklearn.utils.multiclass", "_check_partial_fit_first_call"),
     "ovr_decision_function": ("sklearn.utils.multiclass", "_ovr_decision_function"),

@@ -44,6 +44,33 @@ def squared_distances(
 
 
 @jit
+def scaled_distances(a: Array, b: Array, factor: float, same: bool) -> Array:
+    """Return factor · ‖x − z‖² of all pairs of a few rows, from their differences.
+
+    The values of a row do not depend on the rows beside it. Where both batches are the ``same``,
+    each pair is computed once.
+    """
+    n, d = a.shape
+    m = b.shape[0]
+    bt = b.T.copy()
+    out = np.empty((n, m))
+    for i in range(n):
+        start = i if same else 0
+        row = out[i, start:]
+        row[:] = 0.0
+        for k in range(d):
+            x, z = a[i, k], bt[k, start:]
+            for j in range(row.size):
+                difference = x - z[j]
+                row[j] += difference * difference
+        for j in range(row.size):
+            row[j] *= factor
+    if same:
+        mirror_upper(out)
+    return out
+
+
+@jit
 def coordinate_sums(a: Array, bt: Array, variant: int, out: Array) -> None:
     """Add to ``out[i, j]`` the sum over coordinates of |x−z|, min(x, z) or (x−z)²/(x+z)."""
     n, m = out.shape

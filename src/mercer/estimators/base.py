@@ -11,7 +11,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from inspect import signature
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -19,7 +21,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._sklearn import num_samples
+from mercer._sklearn import num_samples, validate_parameter_constraints
 from mercer._typing import Array, IntArray, Model, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
 from mercer.gram.computed import Gram
@@ -132,6 +134,23 @@ class KernelMachine(BaseEstimator):
         """Raise where a parameter is not what it can be."""
         self._validate_params()
 
+    @classmethod
+    @cache
+    def default_parameters(cls) -> dict[str, Any]:
+        """Return the defaults of the constructor's parameters by name."""
+        return {p.name: p.default for p in signature(cls).parameters.values()}
+
+    def _validate_params(self) -> None:
+        """Check the parameters that are not their defaults, in the way of scikit-learn."""
+        values, changed = vars(self), {}
+        for name, default in self.default_parameters().items():
+            if values.get(name, default) is not default:
+                changed[name] = values[name]
+        if changed:
+            validate_parameter_constraints(
+                self._parameter_constraints, changed, caller_name=type(self).__name__
+            )
+
     # ---- what others ask -----------------------------------------------------------------------
 
     @property
@@ -175,7 +194,10 @@ class KernelMachine(BaseEstimator):
         self._sparse = sparse.issparse(X) and argument.compares_objects
         if sparse.issparse(X) and argument.precomputed:
             raise TypeError("Sparse precomputed kernels are not supported.")
-        if argument.takes_vectors:
+        if argument.takes_vectors and _are_plain(X) and (y is None or _are_targets(y, len(X))):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        elif argument.takes_vectors:
             wanted = {} if y is None else {"y": y}
             read = validate_data(self, X, **wanted, **_VECTORS)
             X = read if y is None else read[0]
@@ -197,6 +219,8 @@ class KernelMachine(BaseEstimator):
         self, kernel: Kernel, points: Points, by_passes: bool = False
     ) -> LandmarkGram | None:
         """Return the matrix on landmarks, where an approximation is asked for, else None."""
+        if self.approximation is None:
+            return None
         return approximate(
             kernel,
             points,
@@ -222,9 +246,13 @@ class KernelMachine(BaseEstimator):
 
     def _read_new(self, X: Objects) -> Objects:
         """Check new data against the training data and return them in the form needed."""
+        known = vars(self)
+        columns = None if "feature_names_in_" in known else known.get("n_features_in_")
+        if "kernel_" in known and _are_plain(X) and X.shape[1] == columns:
+            return X
         check_is_fitted(self)
         argument = self.kernel_argument
-        if argument.takes_vectors and not self._are_plain(X):
+        if argument.takes_vectors:
             X = validate_data(self, X, reset=False, **_VECTORS)
             if sparse.issparse(X) and not self._sparse:
                 raise ValueError(
@@ -233,24 +261,12 @@ class KernelMachine(BaseEstimator):
         argument.check_new(X, self.shape_fit_[0])
         return X
 
-    def _are_plain(self, X: Objects) -> bool:
-        """Whether new vectors are in the very form that validation would give them."""
-        if not (
-            type(X) is np.ndarray
-            and X.dtype == np.float64
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == vars(self).get("n_features_in_")
-            and X.flags.c_contiguous
-            and "feature_names_in_" not in vars(self)
-        ):
-            return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            return math.isfinite(X.sum())
-
     def _expand(self, X: Objects, points: Points, coefficients: Array) -> Array:
         """Return Σ aᵢ k(x, xᵢ) for read data; ``coefficients`` has one column for each function."""
         kernel: Kernel = self.kernel_
+        rows = points.rows if type(X) is np.ndarray else None
+        if rows is not None and kernel.is_direct(X.shape[0] * rows.size):
+            return kernel.direct(X, rows) @ coefficients
         return Gram(kernel, X, points).multiply(coefficients)
 
     def _takes_vectors(self) -> bool:
@@ -266,6 +282,26 @@ _VECTORS: dict[str, Any] = {
 }
 
 
+def _are_plain(X: Objects) -> bool:
+    """Whether vectors are in the very form that validation would give them."""
+    if not (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.size > 0
+        and X.flags.c_contiguous
+    ):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(X.sum())
+
+
+def _are_targets(y: Targets, count: int) -> bool:
+    """Whether targets are whole numbers or finite ones, one for each row."""
+    plain = type(y) is np.ndarray and y.shape == (count,) and y.dtype.kind in "iubf"
+    return plain and (y.dtype.kind != "f" or math.isfinite(y.sum()))
+
+
 def _check_rows(X: Objects, machine: str) -> None:
     if num_samples(X) == 0:
         raise ValueError(f"{machine}: X has no rows; at least one object is needed.")
@@ -273,6 +309,8 @@ def _check_rows(X: Objects, machine: str) -> None:
 
 def take_objects(objects: Objects, index: IntArray) -> Objects:
     """Return some objects of a batch, in the form that it has."""
+    if type(objects) is np.ndarray:
+        return objects[index]
     if is_frame(objects):
         return as_narwhals(objects)[index].to_native()
     if hasattr(objects, "iloc"):
@@ -287,8 +325,12 @@ def open_parameters(machine: Model) -> list[str]:
 
     ``gamma="auto"`` is a rule of scikit-learn's, and no search.
     """
-    values = machine.get_params().items()
-    return [n for n, v in values if isinstance(v, str) and v == "auto" and n != "gamma"]
+    values = vars(machine)
+    for name in machine.default_parameters():
+        if hasattr(values.get(name), "get_params"):  # it has parameters of its own
+            values = machine.get_params()
+            break
+    return [n for n, v in values.items() if isinstance(v, str) and v == "auto" and n != "gamma"]
 
 
 class Tuner(Protocol):

@@ -11,15 +11,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import check_array
 
 from mercer._sklearn import num_samples
-from mercer._typing import Array, Objects
+from mercer._typing import Array, Model, Objects
 from mercer.exceptions import (
     IndefiniteKernelWarning,
     InvalidInput,
@@ -29,7 +30,8 @@ from mercer.exceptions import (
 from mercer.kernels import registry
 from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.definite import Definite
-from mercer.kernels.points import Points, is_points
+from mercer.kernels.encoders import VectorEncoder
+from mercer.kernels.points import Points, Vectors, is_points
 from mercer.kernels.vectors.constant import Constant
 from mercer.kernels.vectors.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.vectors.radial import RBF
@@ -105,6 +107,12 @@ class NamedKernel(KernelArgument):
 
     def kernel_for(self, X: Objects) -> Kernel:
         return kernel_named(self.name, self.gamma, self.degree, self.coef0, X.shape[1])
+
+    def points_of(self, kernel: Kernel, X: Objects) -> Points:
+        if sparse.issparse(X) or getattr(kernel, "encoder", None) != _ROWS:
+            return super().points_of(kernel, X)
+        _check_size(X)
+        return Points.of({_ROWS: Vectors(X)}, len(X), X.dtype)  # X was validated when it was read
 
 
 @dataclass(frozen=True)
@@ -187,10 +195,26 @@ def kernel_argument(
     return GivenFunction(kernel, owner)  # type: ignore[arg-type]
 
 
+def ridge_argument(machine: Model) -> KernelArgument:
+    """Return what a kernel ridge regression, whoever wrote it, was given as ``kernel``.
+
+    Names have the defaults of scikit-learn's pairwise kernels; functions are of two rows.
+    """
+    kernel, gamma = machine.kernel, machine.gamma
+    if callable(kernel) and not is_kernel(kernel):
+        params = machine.kernel_params or {}
+        rows = partial(pairwise_kernels, metric=kernel, filter_params=True, **params)
+        return GivenFunction(rows, "KernelRidge", takes_vectors=True)
+    if gamma is None and isinstance(kernel, str) and kernel not in ("linear", "precomputed"):
+        by_columns = kernel == "rbf" or registry.find(kernel).name in _BY_COLUMNS
+        gamma = "auto" if by_columns else None
+    return kernel_argument(kernel, gamma, machine.degree, machine.coef0, "KernelRidge")
+
+
 def check_name(kernel: object) -> None:
     """Raise where ``kernel`` is neither a kernel, nor a name of one, nor a function."""
     if isinstance(kernel, str):
-        if kernel != "precomputed":
+        if kernel not in _SKLEARN_NAMES:
             registry.find(kernel)
     elif not callable(kernel):
         raise InvalidParameter(
@@ -251,6 +275,11 @@ def caller_level() -> int:
     return level
 
 
+_BY_COLUMNS = frozenset({"rbf", "laplacian", "polynomial", "sigmoid"})
+"""Kernels whose width is 1/columns by default where scikit-learn's function is meant."""
+_ROWS = VectorEncoder()
+_SKLEARN_NAMES = frozenset({"rbf", "linear", "poly", "sigmoid", "precomputed"})
+"""The names that scikit-learn's machines take."""
 _OWN = ("mercer.", "sklearn.")
 _DENSE_CELLS = 1 << 21
 """Sparse training data of at most this size become dense: 16 MB buy the speed of BLAS."""

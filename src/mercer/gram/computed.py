@@ -170,7 +170,10 @@ class Gram(GramMatrix):
         self._threads = threads
         self.shape = pairs.shape
         self.dtype = pairs.dtype
-        self._evaluator = Evaluator(kernel, pairs, threads=threads)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self.kernel, self._pairs, threads=self._threads)
 
     def _derived(self, kernel: Kernel, pairs: Pairs) -> Gram:
         other = object.__new__(type(self))

@@ -198,6 +198,17 @@ class Kernel(Parametrised):
         """Return a kernel with other values of free parameters, named as in free_parameters."""
         return self.replace(**values)
 
+    def is_direct(self, differences: int) -> bool:
+        """Whether ``direct`` is there and fast, for pairs with so many coordinates to compare."""
+        return False
+
+    def direct(self, a: Array, b: Array) -> Array:
+        """Return the values of few rows of numbers in one compiled call, where ``is_direct``.
+
+        The values of a row do not depend on the rows beside it.
+        """
+        raise NotImplementedError
+
     # ---- what a new kernel defines -----------------------------------------------------------
 
     encoder: Encoder

@@ -187,6 +187,15 @@ class Points:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def rows(self) -> Array | None:
+        """The points as a dense matrix of float64, where they are that and nothing else."""
+        if len(self.leaves) != 1:
+            return None
+        (leaf,) = self.leaves.values()
+        values = getattr(leaf, "values", None)
+        return values if type(values) is np.ndarray and values.dtype == np.float64 else None
+
     def __getitem__(self, encoder: Encoder) -> Leaf:
         try:
             return self.leaves[encoder]

@@ -57,12 +57,11 @@ class RidgeProblem:
         unpenalised = self.alphas == 0
         if unpenalised.any():
             images[:, unpenalised] = gram.multiply(self.weights[:, None] * errors[:, unpenalised])
-        return Certificate.total(
-            [
-                self._judge(j, value, F[:, j], errors[:, j], images[:, j])
-                for j in range(self.Y.shape[1])
-            ]
-        )
+        judged = [
+            self._judge(j, value, F[:, j], errors[:, j], images[:, j])
+            for j in range(self.Y.shape[1])
+        ]
+        return judged[0] if len(judged) == 1 else Certificate.total(judged)
 
     def _judge(
         self, j: int, value: RidgeFunctions, f: Array, errors: Array, image: Array

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from threading import local
 
@@ -30,6 +31,8 @@ DENSE = 2000
 """Rows up to which one problem is solved on the whole matrix: it is computed in some 20 ms."""
 SHARED, LARGEST_PART = 5000, 3500
 """The same where several problems share the matrix, and rows of the largest of them."""
+ALONE = 400
+"""Rows up to which a single problem needs no thread but its own."""
 MOST_VARIABLES = 1500
 """Variables up to which active-set steps on all free ones are cheap: with so many they took a
 quarter of the time of working sets on easy problems, and a third more on very hard ones; with 2,200
@@ -92,7 +95,8 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         small = share_matrix(n, [(everything, problem)], budget.cache_bytes)
         if budget.max_iter >= 0 or not small or len(problem) > MOST_VARIABLES:
             return self.by_steps(problem, gram, budget, start)
-        with _parallel.one_blas_thread():
+        # Where BLAS has next to nothing to do, holding its threads costs more than they do.
+        with nullcontext() if n <= ALONE else _parallel.one_blas_thread():
             K, rows = gram.shared()
             matrix = _OnMatrix(self, K, rows, problem, Scratch())
             return matrix.run(problem, budget, start, self._is_fine(problem, budget))
@@ -111,6 +115,9 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         """
         begins: list[Array | None] = [None] * len(parts) if starts is None else list(starts)
         n = gram.shape[0]
+        (rows, problem), start = parts[0], begins[0]
+        if n <= ALONE and len(parts) == 1 and len(rows) == n and budget.max_iter < 0:
+            return [self.solve(problem, gram, budget, start)]
         if share_matrix(n, parts, budget.cache_bytes):
             with _parallel.one_blas_thread():  # once, not anew for the matrix and each problem
                 return self._share(parts, gram, budget, begins)
@@ -310,7 +317,8 @@ class _OnMatrix:
                 best = min(best, left)
                 if idle > self.patience:
                     return self._carefully(problem, budget, beta, steps)
-                _parallel.check_stopped()
+                if steps:
+                    _parallel.check_stopped()
                 taken, curved, error = self._improve(problem, beta, f, tol, self.rounds, self.pairs)
                 steps, nonconvex, drift = steps + taken, nonconvex or curved, drift + error
             except KeyboardInterrupt:

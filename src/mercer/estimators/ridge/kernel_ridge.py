@@ -30,13 +30,13 @@ from mercer.estimators.kernel_argument import (
     KernelArgument,
     check_definite,
     check_name,
+    ridge_argument,
 )
 from mercer.estimators.on_landmarks import landmark_objects, publish_regression, warn_early
 from mercer.estimators.ridge.ridge_matrix import (
     RidgeChoice,
     frame_of,
     matrix_of,
-    ridge_argument,
     spectrum_of,
 )
 from mercer.estimators.ridge.ridge_plan import (
@@ -50,6 +50,7 @@ from mercer.estimators.ridge.ridge_plan import (
 )
 from mercer.estimators.state import BY_ROW, CONSTANTS, KERNEL, check_points
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.gram.direct import DirectGram
 from mercer.gram.feature_gram import gram_of
 from mercer.gram.scaled import ScaledGram
 from mercer.kernels.base import Kernel
@@ -60,7 +61,7 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.linalg.cholesky import Cholesky
 from mercer.problems.certificate import Certificate
 from mercer.problems.ridge import RidgeProblem
-from mercer.solvers.base import Budget
+from mercer.solvers.base import Budget, Status
 from mercer.solvers.landmark_ridge import solve_targets
 from mercer.solvers.ridge_path import RidgePath, ridge_path, usual_alphas
 from mercer.solvers.ridge_systems import METHODS, RidgeSolver
@@ -227,7 +228,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             self.kernel_, self.path_, alphas = choice.kernel, choice.path, choice.alphas
             frame = choice.frame
         check_definite(self.kernel_, Definite.POSITIVE, False, type(self).__name__)
-        frame = frame or frame_of(self, self.kernel_, inside)
+        if self.approximation is not None:
+            frame = frame or frame_of(self, self.kernel_, inside)
         if frame is not None:
             return self._fit_landmarks(frame, X, used, targets, weights, alphas)
         c = np.zeros_like(Y)
@@ -381,7 +383,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         if isinstance(self.kernel, str):
             check_name(self.kernel)
         given = np.ones(1) if isinstance(self.alpha, str) else check_alphas(self.alpha)
-        Nystrom.of(self.approximation, "KernelRidge")  # refuses what is none
+        if self.approximation is not None:
+            Nystrom.of(self.approximation, "KernelRidge")  # refuses what is none
         if self.fit_intercept and not given.all():
             raise InvalidParameter("KernelRidge: fit_intercept needs alpha > 0.")
 
@@ -409,12 +412,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         self, points: Points, Y: Array, weights: Array, alphas: Array
     ) -> tuple[Array, Array, Certificate]:
         problem = RidgeProblem(Y, alphas, weights, bool(self.fit_intercept))
-        method = RidgeSolver(
-            self.solver,
-            self.kernel_argument.takes_vectors and self.kernel_argument.compares_objects,
-        )
+        argument = self.kernel_argument
+        method = RidgeSolver(self.solver, argument.takes_vectors and argument.compares_objects)
         budget = Budget.within(self.time_limit, tol=self.tol, max_iter=self.max_iter)
-        found = method.solve(problem, gram_of(self.kernel_, points), budget)
-        warn_early("KernelRidge", found.status)
+        gram = DirectGram.of(self.kernel_, points) or gram_of(self.kernel_, points)
+        found = method.solve(problem, gram, budget)
+        if found.status is not Status.OPTIMAL:
+            warn_early("KernelRidge", found.status)
         self.solver_ = found.statistics.details["method"]
         return found.value.coef, found.value.intercepts, found.certificate

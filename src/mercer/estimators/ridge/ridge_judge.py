@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Model, Objects, SampleWeights, Targets
+from mercer.estimators.kernel_argument import ridge_argument
 from mercer.estimators.on_landmarks import judge_regression
-from mercer.estimators.ridge.ridge_matrix import ridge_argument
 from mercer.exceptions import InvalidInput
 from mercer.gram.computed import Gram
 from mercer.problems.certificate import Certificate

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._typing import Array, Model
-from mercer.estimators.kernel_argument import GivenFunction, KernelArgument, kernel_argument
 from mercer.gram.base import GramMatrix
 from mercer.gram.feature_gram import gram_of
 from mercer.gram.scaled import ScaledGram
-from mercer.kernels import registry
-from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram, approximate
 from mercer.solvers.ridge_path import FeatureSpectrum, MatrixSpectrum, RidgePath
@@ -34,6 +30,8 @@ class RidgeChoice:
 
 def frame_of(machine: Model, kernel: Kernel, points: Points) -> LandmarkGram | None:
     """Return the landmarks of a machine, None where it has no approximation."""
+    if machine.approximation is None:
+        return None
     owner = type(machine).__name__
     objects = machine.kernel_argument.compares_objects
     return approximate(
@@ -56,19 +54,3 @@ def spectrum_of(K: GramMatrix, weights: Array) -> MatrixSpectrum | FeatureSpectr
         dense = phi.toarray() if sparse.issparse(phi) else phi
         return FeatureSpectrum(np.sqrt(weights)[:, None] * dense)
     return MatrixSpectrum(ScaledGram(K, weights).dense())
-
-
-def ridge_argument(machine: Model) -> KernelArgument:
-    """Return what a kernel ridge regression, whoever wrote it, was given as ``kernel``.
-
-    Names have the defaults of scikit-learn's pairwise kernels; functions are of two rows.
-    """
-    kernel, gamma = machine.kernel, machine.gamma
-    if callable(kernel) and not is_kernel(kernel):
-        params = machine.kernel_params or {}
-        rows = partial(pairwise_kernels, metric=kernel, filter_params=True, **params)
-        return GivenFunction(rows, "KernelRidge", takes_vectors=True)
-    if gamma is None and isinstance(kernel, str) and kernel != "precomputed":
-        by_columns = registry.find(kernel).name in ("rbf", "laplacian", "polynomial", "sigmoid")
-        gamma = "auto" if by_columns else None
-    return kernel_argument(kernel, gamma, machine.degree, machine.coef0, "KernelRidge")

@@ -92,7 +92,13 @@ class ValueRule:
 
 @dataclass(frozen=True, eq=False)
 class OutlierRule:
-    """One function that is negative at outliers."""
+    """One function that is negative at outliers.
+
+    Points on the boundary are inliers, and so are those within ``rounding`` of it: free support
+    vectors lie there, and the last digit of their values depends on the rows beside them.
+    """
+
+    rounding: float = 0.0
 
     def decision_function(self, values: Array) -> Array:
         """Return the values as they are."""
@@ -100,7 +106,7 @@ class OutlierRule:
 
     def predict(self, values: Array) -> Labels:
         """Return +1 for inliers, −1 for outliers."""
-        return np.where(values[:, 0] >= 0, 1, -1)
+        return np.where(values[:, 0] >= -self.rounding, 1, -1)
 
 
 def mean_bias(problem: BoxQP, f: Array, biases: Array) -> tuple[float, float]:

@@ -26,8 +26,10 @@ class ClassLabels:
     @classmethod
     def of(cls, y: Targets) -> ClassLabels:
         """Read classes; there have to be two at least."""
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"
+        labels = y if plain else column_or_1d(y, warn=True)
+        if not plain:
+            check_classification_targets(y)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(

@@ -19,7 +19,7 @@ from mercer._sklearn import StrOptions, num_samples
 from mercer._typing import Array, IntArray, Labels, Model, Objects, SampleWeights, Targets
 from mercer.estimators.base import FitData, open_parameters, tuner
 from mercer.estimators.kernel_argument import check_definite
-from mercer.estimators.progress import watching, with_callbacks
+from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
 from mercer.estimators.svm.binary import BinaryMachine
 from mercer.estimators.svm.box_plan import BoxPlan, Problems
@@ -291,7 +291,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def _train(self, X: Objects, data: FitData, start: Model) -> None:
         """Fit the binary machines."""
         plan, (labels, _, parts) = self.plan(data), self._stated(data)
-        with watching(self, X, data.y, self.tol, bool(self.verbose)) as self._monitor:
+        with self._watching(X, data.y) as self._monitor:
             solutions = self._solve_problems(plan.problems, self._start_of(start, plan.problems))
         del self._monitor
         machines = [
@@ -302,7 +302,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             pairs = zip(machines, solutions, strict=True)
             machines = [self._declared(*pair, self._view) for pair in pairs]
         self._machines = machines
-        self._certificate = Certificate.total([machine.certificate_ for machine in machines])
+        certificates = [machine.certificate_ for machine in machines]
+        one = len(machines) == 1
+        self._certificate = certificates[0] if one else Certificate.total(certificates)
         columns: Array = np.zeros((data.count, len(machines)))
         for j, machine in enumerate(machines):
             columns[machine.rows, j] = machine.signs * machine.alpha_
@@ -310,7 +312,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self._publish_functions(X, labels.codes, columns, intercepts)
         self._count_steps(solutions)
         self.n_iter_ = self._num_iter
-        self._warn(solutions, [machine.certificate_ for machine in machines])
+        self._warn(solutions, certificates)
 
     def _solve_problems(
         self, problems: Problems, start: Sequence[Array] | None

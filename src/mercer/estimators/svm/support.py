@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
@@ -25,14 +26,15 @@ from mercer._files.fields import (
     WrongState,
 )
 from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, IntArray, Objects, SampleWeights
+from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import DecisionRule, KernelMachine, take_objects
 from mercer.estimators.kernel_argument import caller_level, check_name
-from mercer.estimators.progress import CallbackSupportMixin, Monitor
+from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
 from mercer.estimators.svm.box_plan import BoxPlan, Hyperplane, Problems
 from mercer.exceptions import InvalidParameter, NumericalOverflow
 from mercer.gram.base import GramMatrix
+from mercer.gram.direct import DirectGram
 from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import gram_for_steps
 from mercer.kernels.base import Kernel
@@ -127,6 +129,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         position = tuple(map(vars(self).__getitem__, self._path))
         return BoxPlan(rule, problems, plane, self.tol, position)
 
+    def _watching(self, X: Objects, y: Targets) -> AbstractContextManager[Monitor | None]:
+        """Return what yields a monitor for the solver, or None where nobody watches."""
+        if not self.verbose and not vars(self).get("_skl_callbacks"):
+            return nullcontext()
+        return watching(self, X, y, self.tol, bool(self.verbose))
+
     def _budget(self) -> Budget:
         """Return the limits of a fit that begins now."""
         return Budget.within(
@@ -166,6 +174,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         """Return the matrix of the problems in the form that is solved fastest."""
         if self._view is not None:
             return self._view
+        few = DirectGram.of(self.kernel_, self._points)
+        if few is not None:
+            return few
         whole = share_matrix(len(self._points), problems, budget.cache_bytes)
         return gram_for_steps(self.kernel_, self._points, budget.cache_bytes, whole=whole)
 

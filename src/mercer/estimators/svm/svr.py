@@ -25,7 +25,7 @@ from mercer._typing import (
 )
 from mercer.estimators.base import DecisionRule, FitData, open_parameters, tuner
 from mercer.estimators.kernel_argument import check_definite
-from mercer.estimators.progress import watching, with_callbacks
+from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
 from mercer.estimators.svm.box_plan import BoxPlan, OutlierRule, ValueRule, mean_bias
 from mercer.estimators.svm.support import SupportVectorMachine
@@ -63,7 +63,7 @@ class _OneFunction(SupportVectorMachine):
         check_definite(given, self.needed_definite, self.strict, type(self).__name__)
         ((rows, problem),) = plan.problems
         begin = None if start is None else [self._start_of(start, problem)]
-        with watching(self, X, None, self.tol, bool(self.verbose)) as self._monitor:
+        with self._watching(X, None) as self._monitor:
             solution = self._solve([(rows, problem)], begin)[0]
         del self._monitor
         self._beta = solution.value
@@ -286,6 +286,10 @@ class NuSVR(_Regressor):
         return qp.nu_regressor(targets, C, self.nu)
 
 
+_ROUNDING = 1e-12
+"""What rounding leaves of a sum of up to some thousand kernel values, as a share of the sum."""
+
+
 class OneClassSVM(OutlierMixin, _OneFunction):
     """One-class support vector machine: the region where the data live.
 
@@ -372,4 +376,5 @@ class OneClassSVM(OutlierMixin, _OneFunction):
 
     def predict(self, X: Objects) -> Labels:
         """Return +1 for inliers, −1 for outliers."""
-        return OutlierRule().predict(self._functions(self._read_new(X)))
+        values = self._functions(self._read_new(X))
+        return OutlierRule(_ROUNDING * float(np.abs(self.offset_).max())).predict(values)
