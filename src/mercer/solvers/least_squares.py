@@ -127,7 +127,6 @@ class LeastSquares:
 
     x: Array
     rank: int
-    singular_values: Array
 
 
 def accurate(A: Array, b: Array) -> LeastSquares:
@@ -161,5 +160,5 @@ def accurate(A: Array, b: Array) -> LeastSquares:
         x += step
         r += f - U @ inside
     if rank < A.shape[1]:  # the shortest answer is the one in the columns as they were given
-        return LeastSquares(linalg.lstsq(A, b, lapack_driver="gelsd")[0], rank, s)
-    return LeastSquares((x * scales).astype(float), rank, s)
+        return LeastSquares(linalg.lstsq(A, b, lapack_driver="gelsd")[0], rank)
+    return LeastSquares((x * scales).astype(float), rank)
