@@ -83,7 +83,9 @@ class JointMulticlass:
         margins = self.margins(f)
         multipliers = np.where(self._own, 0.0, -alpha)
         total = alpha[self._own]
-        outside = max(float(-multipliers.min()), float(self._excess(multipliers, total).max()), 0.0)
+        bounded = total[:, None] if self.bound_on_total else multipliers
+        excess = float((bounded - self.C[:, None]).max())
+        outside = max(float(-multipliers.min()), excess, 0.0)
         drift = float(np.abs(alpha.sum(axis=1)).max())
         return Certificate(
             problem=self.name,
@@ -108,9 +110,6 @@ class JointMulticlass:
         return np.where(self._own, total, -multipliers)
 
     def _within_bounds(self, multipliers: Array) -> Array:
-        raise NotImplementedError
-
-    def _excess(self, multipliers: Array, total: Array) -> Array:
         raise NotImplementedError
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
@@ -138,9 +137,6 @@ class WestonWatkins(JointMulticlass):
 
     def _within_bounds(self, multipliers: Array) -> Array:
         return np.minimum(multipliers, self.C[:, None])
-
-    def _excess(self, multipliers: Array, total: Array) -> Array:
-        return multipliers - self.C[:, None]
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
         rising = np.where(multipliers < self.C[:, None], margins, 0.0)
@@ -171,9 +167,6 @@ class CrammerSinger(JointMulticlass):
         total = multipliers.sum(axis=1)
         share = np.minimum(1.0, self.C / np.where(total > 0, total, 1.0))
         return multipliers * share[:, None]
-
-    def _excess(self, multipliers: Array, total: Array) -> Array:
-        return total - self.C
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
         used = np.where(self._own, (total < self.C)[:, None], multipliers > 0)

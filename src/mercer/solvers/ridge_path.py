@@ -30,9 +30,7 @@ class MatrixSpectrum:
 
     def solve(self, B: Array, alpha: float) -> Array:
         """Return (K + λI)⁺B, of least norm where the matrix is singular."""
-        weights = self._inverse(np.array([alpha]))
-        answer: Array = self.vectors @ (weights * (self.vectors.T @ B))
-        return answer
+        return np.asarray(self.path(B, np.array([alpha]))[0])
 
     def multiply(self, V: Array) -> Array:
         """Return KV."""
