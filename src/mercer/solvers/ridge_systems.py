@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import GramMatrix
 from mercer.gram.scaled import ScaledGram
 from mercer.linalg.cholesky import Cholesky
-from mercer.linalg.pcg import LowRank, Product, conjugate_gradients, residual_above
+from mercer.linalg.pcg import ConjugateSteps, LowRank, Mask, Product, conjugate_gradients
 from mercer.linalg.pivoted import pivoted_cholesky
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -81,7 +82,7 @@ class RidgeSolver(Solver[RidgeProblem, RidgeFunctions]):
             c, f = system.scale[:, None] * found.value, found.product / system.scale[:, None]
             if problem.intercept:
                 # What a constant of 1 would be answered with, as often as makes the sum of c zero.
-                b = c[:, :-1].sum(axis=0) / c[:, -1].sum()
+                b = c[:, :-1].sum(axis=0) / (c[:, -1].sum() or 1.0)
                 c, f = c[:, :-1] - b * c[:, -1:], f[:, :-1] - b * f[:, -1:]
                 intercepts[mine] = b
             C[:, mine], F[:, mine] = c, f
@@ -153,12 +154,12 @@ def _dense(task: _Task) -> Outcome[Array]:
 
 def _mixed(task: _Task) -> Outcome[Array]:
     """Refine with a float32 factor: residuals are float64, computed block by block."""
-    most = min(task.budget.max_iter, _MOST_REFINEMENTS)
+    limit = task.budget.max_iter
+    most = _MOST_REFINEMENTS if limit < 0 else min(limit, _MOST_REFINEMENTS)
     # Nothing holds on to the factor: where a float64 one is needed its memory is free again.
     found = _refined(task, _single(task), most, "mixed")
-    if found.status == Status.OPTIMAL or not _fits(task.system.shape[0], 8):
-        return found
-    return _dense(task)
+    slow = found.status in (Status.MAX_ITER, Status.STALLED)
+    return _dense(task) if slow and _fits(task.system.shape[0], 8) else found
 
 
 def _single(task: _Task) -> Product:
@@ -189,9 +190,18 @@ def _iterate(task: _Task) -> Outcome[Array]:
 def _refined(task: _Task, precondition: Product, most: int, method: str) -> Outcome[Array]:
     """Run conjugate gradients, and again on the true residual until that does not help."""
     system, B, alpha, tol = task.system, task.B, task.alpha, task.budget.tol
+    budget, stopped = task.budget.but(max_iter=most), None
 
     def multiply(V: Array) -> Array:
         return np.asarray(system.multiply(V) + alpha * V)
+
+    def going(at: ConjugateSteps) -> Mask:
+        nonlocal stopped
+        sizes = np.linalg.norm(at.residual, axis=0)
+        wanted = sizes > goal
+        if wanted.any():
+            stopped = budget.stop(float((sizes / lengths).max()), steps + at.steps)
+        return wanted if stopped is None else np.False_
 
     c, residual = np.zeros_like(B), B
     f = np.zeros_like(B)
@@ -202,16 +212,11 @@ def _refined(task: _Task, precondition: Product, most: int, method: str) -> Outc
         size = float((np.linalg.norm(residual, axis=0) / lengths).max())
         if size <= tol or size > 0.3 * before or status not in (Status.OPTIMAL, Status.STALLED):
             break
-        inner = max(tol / size, 1e-14)
+        goal = max(tol / size, 1e-14) * np.linalg.norm(residual, axis=0)
         part = conjugate_gradients(
-            multiply,
-            residual,
-            going=residual_above(inner, residual),
-            precondition=precondition,
-            max_iter=most - steps,
-            deadline=task.budget.deadline,
+            multiply, residual, going=going, precondition=precondition, max_iter=sys.maxsize
         )
-        steps, status, before = steps + part.steps, Status(part.status), size
+        steps, status, before = steps + part.steps, stopped or Status(part.status), size
         c_new = c + part.x
         f_new = system.multiply(c_new)
         residual_new = B - f_new - alpha * c_new
