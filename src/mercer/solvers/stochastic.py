@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -18,7 +19,8 @@ from mercer.gram.base import GramMatrix
 from mercer.problems.backpropagation import Backpropagation, NetworkLoss
 from mercer.problems.functions import Function
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
-from mercer.solvers.descent import gradient_descent
+from mercer.solvers.descent import descend
+from mercer.solvers.line_search import Search
 
 _SMALLEST_RATE = 1e-6
 """An adaptive rate is not lowered any more from here on, as in scikit-learn."""
@@ -307,18 +309,29 @@ class LBFGS(FullBatchSolver):
     max_fun: int = 15000
 
     def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+        most = budget.max_iter if budget.max_iter >= 0 else sys.maxsize
+        unlimited = budget.but(max_iter=-1)  # SciPy counts the steps
+        stopped: Status | None = None
+
+        def ask(intermediate_result: optimize.OptimizeResult) -> None:
+            nonlocal stopped
+            stopped = unlimited.stop(float(intermediate_result.fun))
+            if stopped is not None:
+                raise StopIteration
+
         found = optimize.minimize(
             f,
             np.array(theta, np.float64),
             jac=True,
             method="L-BFGS-B",
-            options={"maxfun": self.max_fun, "maxiter": budget.max_iter, "gtol": budget.tol},
+            callback=ask,
+            options={"maxfun": self.max_fun, "maxiter": most, "gtol": budget.tol},
         )
         theta[:] = found.x
         status = {0: Status.OPTIMAL, 1: Status.MAX_ITER}.get(int(found.status), Status.STALLED)
         # The last step may overshoot the limit by one, as in scikit-learn.
         return Outcome(
-            Training(loss=float(found.fun)), status, min(int(found.nit), budget.max_iter)
+            Training(loss=float(found.fun)), stopped or status, min(int(found.nit), most)
         )
 
 
@@ -328,11 +341,11 @@ class LineSearchDescent(FullBatchSolver):
     def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
         function = Function(lambda t: f(t)[0], lambda t: f(t)[1])
         start = np.array(theta, np.float64)
-        found = gradient_descent(function, start, tol=budget.tol, max_iter=budget.max_iter)
+
+        def downhill(x: Array, g: Array) -> tuple[Array, float]:
+            return -g, float(np.linalg.norm(g))
+
+        found = descend(function, start, downhill, Search(), budget, math.inf)
         theta[:] = found.x
-        curve = found.trace.values.tolist()
-        status = {"optimal": Status.OPTIMAL, "max_iter": Status.MAX_ITER}.get(
-            str(found.status), Status.STALLED
-        )
-        training = Training(loss=found.value, loss_curve=curve)
-        return Outcome(training, status, max(found.iterations, 1))
+        training = Training(loss=found.value, loss_curve=found.trace.values.tolist())
+        return Outcome(training, Status(found.status), max(found.iterations, 1))
