@@ -75,6 +75,11 @@ class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
         others[rows] = 0.0
         exact = -linalg.solve(A[np.ix_(rows, columns)].T, A[:, columns].T @ others)
         nu_all[rows] = np.clip(exact, problem.low, problem.high)
+        if status is not Status.OPTIMAL:  # a vertex on the way has no dual point: the nearest one
+            nu_all -= Q @ (Q.T @ nu_all)
+            nu_all /= max(
+                float((nu_all / problem.high).max()), float((nu_all / problem.low).max()), 1.0
+            )
         return Outcome(VertexAnswer(x, nu_all, np.sort(rows)), status, steps)
 
 
