@@ -124,7 +124,7 @@ def _climb_from(
         least = budget.tol * max(1.0, abs(value))
         if predicted <= least or damping > _MOST_DAMPING:
             return Optimum(theta, value, Status.OPTIMAL, evaluations)
-        reason = budget.stop(predicted)
+        reason = budget.stop(predicted, evaluations)
         if reason is not None:
             return Optimum(theta, value, reason, evaluations)
         there = local(moved)
@@ -223,7 +223,7 @@ def maximise(
             nonlocal best
             value, slope = first
             if not np.array_equal(theta, begin):
-                reason = budget.stop(np.inf)
+                reason = budget.stop(np.inf, best.evaluations)
                 if reason is not None:
                     best = replace(best, status=reason)
                     raise _Ended
