@@ -63,10 +63,17 @@ class InteriorPoint(Solver[BoxQP, Array]):
             first = judged(problem, gram, problem.feasible(start), budget.tol)
             if first.status is Status.OPTIMAL:
                 return first
-        beta = climb(problem, linear_system(gram), budget.tol, lambda: budget.seconds_left < 0)
+        stopped: Status | None = None
+
+        def is_over() -> bool:
+            nonlocal stopped
+            stopped = stopped or budget.stop(np.inf)
+            return stopped is not None
+
+        beta = climb(problem, linear_system(gram), budget.tol, is_over)
         found = judged(problem, gram, beta, budget.tol)
-        late = found.status is not Status.OPTIMAL and budget.seconds_left < 0
-        return replace(found, status=Status.TIME_LIMIT) if late else found
+        early = found.status is not Status.OPTIMAL and is_over()
+        return replace(found, status=stopped) if early else found
 
 
 def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome[Array]:

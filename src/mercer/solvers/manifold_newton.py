@@ -72,7 +72,7 @@ class ManifoldNewton(Solver[ManifoldProblems, ManifoldFunctions]):
         # Large products have threads of their own, and what is left are small matrices.
         with _parallel.one_blas_thread():
             subspace = Subspace(sample, problem.parts[0], gram.multiply)
-            return _NewtonDescent(problem, gram, subspace, budget).solve()
+            return _NewtonDescent(problem, gram, subspace, budget, start).solve()
 
     def sample(self, gram: GramMatrix, stiffness: float) -> Array:
         """Return columns of K at random points.
@@ -182,7 +182,12 @@ class _NewtonDescent:
     """The state of a solution on its way."""
 
     def __init__(
-        self, problem: ManifoldProblems, gram: GramMatrix, subspace: Subspace, budget: Budget
+        self,
+        problem: ManifoldProblems,
+        gram: GramMatrix,
+        subspace: Subspace,
+        budget: Budget,
+        start: ManifoldFunctions | None,
     ) -> None:
         self.problem, self.problems = problem, problem.parts
         self.gram, self.subspace, self.budget = gram, subspace, budget
@@ -190,8 +195,12 @@ class _NewtonDescent:
         self.products = 1  # the one that made the subspace
         self.reason: Status | None = None
         self._factors: dict[tuple[bytes, bytes], Factor] = {}
-        best = np.stack([subspace.minimise(part) for part in self.problems], axis=1)
-        self.coef, self.values = subspace.coef(best), subspace.values(best)
+        if start is None:
+            best = np.stack([subspace.minimise(part) for part in self.problems], axis=1)
+            self.coef, self.values = subspace.coef(best), subspace.values(best)
+        else:
+            self.coef, self.values = start.coef.copy(), gram.multiply(start.coef)
+            self.products += 1
 
     def solve(self) -> Outcome[ManifoldFunctions]:
         """Descend, and again from values in double precision while that is worth it."""
