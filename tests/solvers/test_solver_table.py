@@ -36,12 +36,20 @@ from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.problems.entropy import SumOfEntropies
 from mercer.problems.landmark_losses import LandmarkClasses, Logistic, SquaredHinge
 from mercer.problems.landmark_squares import LandmarkRidge
-from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
+from mercer.problems.linear_program import ChebyshevProblem
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
 from mercer.problems.mistakes import SignedRows
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
-from mercer.problems.penalties import L1, L2, DeadZone, Huber, LogBarrier, PenaltyProblem
+from mercer.problems.penalties import (
+    L1,
+    L2,
+    DeadZone,
+    Huber,
+    LogBarrier,
+    PenaltyProblem,
+    Quantile,
+)
 from mercer.problems.ridge import RidgeProblem
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.box_qp import BoxQPSolver
@@ -295,7 +303,10 @@ TABLE = [
             (LogBarrier(3.0), {"no_start": "the start has to be inside of the barrier"}),
         )
     ),
-    Row(TiltedVertices(), TiltedProblem(TARGETS), features, no_start=VERTICES),
+    *(
+        Row(TiltedVertices(), PenaltyProblem(TARGETS, penalty), features, no_start=VERTICES)
+        for penalty in (L1(), Quantile(0.7))
+    ),
     Row(ChebyshevProgram(), ChebyshevProblem(TARGETS), features, direct=HIGHS),
     Row(
         EvidenceSolver([THETA], BOUNDS),

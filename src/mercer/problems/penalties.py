@@ -12,6 +12,7 @@ from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.linear_program import VertexAnswer
 
 
 class Penalty:
@@ -28,8 +29,6 @@ class Penalty:
     convex = True
     a: float = np.inf
     """The length of penalties that have one."""
-    tau: float = 0.5
-    """The share of residuals below zero where φ is a pair of slopes."""
 
     def value(self, r: Array) -> Array:
         """Return φ(r)."""
@@ -228,15 +227,18 @@ class PenaltyProblem:
 
     dual:   max bᵀν − Σ φ*(νᵢ)  subject to  Aᵀν = 0
 
-    A is the design matrix.
+    A is the design matrix. ``known_as`` is a name that is better known.
     """
 
     b: Array
     penalty: Penalty
+    known_as: str = ""
 
     @property
     def name(self) -> str:
         """What the problem is called."""
+        if self.known_as:
+            return self.known_as
         kind = f"regression with {self.penalty!r}"
         return kind if self.penalty.convex else f"{kind}, not convex"
 
@@ -256,7 +258,7 @@ class PenaltyProblem:
         return nu / over
 
     def certify(
-        self, value: PenaltyAnswer, gram: GramMatrix, product: Array | None = None
+        self, value: PenaltyAnswer | VertexAnswer, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
         """Judge x, and ν if there is one, from the data alone; ``product`` is Ax.
 

@@ -10,16 +10,17 @@ from scipy import linalg, optimize
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
-from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem, VertexAnswer
+from mercer.problems.linear_program import ChebyshevProblem, VertexAnswer
+from mercer.problems.penalties import PenaltyProblem
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
 _REWEIGHTINGS = 12
 """Reweighted least squares before the vertices; more of them bring the start no nearer."""
-_ROUNDING = 1e-9
-"""By how much a multiplier may leave its box, whose width is 2: what float64 leaves of it."""
+_ROUNDING = 5e-10
+"""By how much a multiplier may leave its box, as a share of it: what float64 leaves of it."""
 
 
-class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
+class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
     """L1 or quantile regression: near by reweighted squares, then exactly by vertices.
 
     A vertex interpolates as many rows as A has independent columns. From each, the residual of one
@@ -31,16 +32,16 @@ class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
     """
 
     def run(
-        self, problem: TiltedProblem, gram: GramMatrix, budget: Budget, start: VertexAnswer | None
+        self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget, start: VertexAnswer | None
     ) -> Outcome[VertexAnswer]:
-        A, b = gram.features(), problem.b
+        A, b, (low, high) = gram.features(), problem.b, problem.penalty.box
         columns = _independent_columns(A)
         Q = linalg.qr(A[:, columns], mode="economic")[0]
         # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
         # does not depend on it.
         noise = np.random.default_rng(0).uniform(-1, 1, len(b))
         shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
-        r = shifted - Q @ _near(problem, Q, shifted)
+        r = shifted - Q @ _near(low, high, Q, shifted)
         rows = _basis(Q, np.abs(r))
         B = linalg.inv(Q[rows])
         for steps in count():
@@ -48,12 +49,12 @@ class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
                 B = linalg.inv(Q[rows])
             r = shifted - Q @ (B @ shifted[rows])
             r[rows] = 0.0
-            slopes = problem.slopes(r)
+            slopes = np.where(r > 0, high, low)
             slopes[rows] = 0.0
             nu = -(B.T @ (Q.T @ slopes))
-            over = np.maximum(nu - problem.high, problem.low - nu)
+            over = np.maximum(nu - high, low - nu)
             leaving = int(np.argmax(over))
-            if over[leaving] <= _ROUNDING:
+            if over[leaving] <= _ROUNDING * (high - low):
                 status = Status.OPTIMAL
                 break
             stopped = budget.stop(float(over[leaving]), steps + 1)
@@ -61,35 +62,33 @@ class TiltedVertices(FeatureSolver[TiltedProblem, VertexAnswer]):
                 status = stopped
                 break
             # The residual of the leaving row takes the sign that its multiplier asks for.
-            sign = 1.0 if nu[leaving] > problem.high else -1.0
+            sign = 1.0 if nu[leaving] > high else -1.0
             change = -sign * (Q @ B[:, leaving])  # of Qx; the residual moves by its negative
-            entering = _entering_row(problem, r, change, rows, over[leaving])
+            entering = _entering_row(r, change, rows, over[leaving] / (high - low))
             B = _exchange(B, Q[entering] @ B, leaving)
             rows[leaving] = entering
         nu_all = slopes
-        nu_all[rows] = np.clip(nu, problem.low, problem.high)
+        nu_all[rows] = np.clip(nu, low, high)
         x = np.zeros(A.shape[1])
         x[columns] = linalg.solve(A[np.ix_(rows, columns)], b[rows])
         # Aᵀν = 0 to the last digit: the multipliers of interpolated rows follow from the others.
         others = nu_all.copy()
         others[rows] = 0.0
         exact = -linalg.solve(A[np.ix_(rows, columns)].T, A[:, columns].T @ others)
-        nu_all[rows] = np.clip(exact, problem.low, problem.high)
+        nu_all[rows] = np.clip(exact, low, high)
         if status is not Status.OPTIMAL:  # a vertex on the way has no dual point: the nearest one
             nu_all -= Q @ (Q.T @ nu_all)
-            nu_all /= max(
-                float((nu_all / problem.high).max()), float((nu_all / problem.low).max()), 1.0
-            )
+            nu_all /= max(float((nu_all / high).max()), float((nu_all / low).max()), 1.0)
         return Outcome(VertexAnswer(x, nu_all, np.sort(rows)), status, steps)
 
 
-def _near(problem: TiltedProblem, Q: Array, b: Array) -> Array:
+def _near(low: float, high: float, Q: Array, b: Array) -> Array:
     """Return a point near the optimum, by reweighted least squares."""
     x: Array = Q.T @ b
     for _ in range(_REWEIGHTINGS):
         r = b - Q @ x
         size = np.abs(r)
-        weights = np.where(r > 0, problem.high, -problem.low)
+        weights = np.where(r > 0, high, -low)
         weights = weights / np.maximum(size, 1e-3 * float(np.median(size)) + 1e-300)
         weights /= weights.max()
         C = Q * weights[:, None]
@@ -118,10 +117,11 @@ def _basis(Q: Array, size: Array) -> IntArray:
     return np.array(candidates[pivots[:d]], np.intp)
 
 
-def _entering_row(
-    problem: TiltedProblem, r: Array, change: Array, rows: IntArray, slope: float
-) -> int:
-    """Return the row at which the objective stops falling along r − t·change, t > 0."""
+def _entering_row(r: Array, change: Array, rows: IntArray, slope: float) -> int:
+    """Return the row at which the objective stops falling along r − t·change, t > 0.
+
+    Its slope is given in units of the width of the box.
+    """
     moving = change * np.sign(r) > 1e-12 * float(np.abs(change).max())
     moving[rows] = False
     candidates = np.flatnonzero(moving)
@@ -129,8 +129,8 @@ def _entering_row(
         raise InvalidInput("The data hold values too far apart for rounding; scale the columns.")
     at = r[candidates] / change[candidates]
     order = np.argsort(at, kind="stable")
-    # Each residual that passes zero adds the width of the box times its speed to the slope.
-    rises = np.abs(change[candidates[order]]) * (problem.high - problem.low)
+    # Each residual that passes zero adds its speed to the slope.
+    rises = np.abs(change[candidates[order]])
     stop = int(np.searchsorted(np.cumsum(rises), slope))
     return int(candidates[order[min(stop, len(order) - 1)]])
 

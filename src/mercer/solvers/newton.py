@@ -11,8 +11,8 @@ from scipy import linalg, optimize, sparse
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
-from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
-from mercer.problems.penalties import PenaltyAnswer, PenaltyProblem
+from mercer.problems.linear_program import ChebyshevProblem
+from mercer.problems.penalties import L1, PenaltyAnswer, PenaltyProblem
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 from mercer.solvers.least_squares import accurate
 from mercer.solvers.line_search import backtrack
@@ -54,12 +54,9 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget
     ) -> Outcome[PenaltyAnswer]:
         """Go from vertex to vertex, for a penalty that is a pair of slopes."""
-        tilted = TiltedProblem(problem.b, problem.penalty.tau)
-        most = budget.but(max_iter=_MOST_VERTICES)
-        found = TiltedVertices().run(tilted, gram, most, None)
-        low, high = problem.penalty.box
-        nu = np.clip(found.value.nu * (high - low) / 2, low, high)
-        return Outcome(PenaltyAnswer(found.value.x, nu), found.status, found.iterations)
+        found = TiltedVertices().run(problem, gram, budget.but(max_iter=_MOST_VERTICES), None)
+        answer = PenaltyAnswer(found.value.x, found.value.nu)
+        return Outcome(answer, found.status, found.iterations)
 
     def program(
         self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget
@@ -120,7 +117,7 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         """Fit squares to the rows within a, again and again, from several starts; keep the best."""
         A, b, a = gram.features(), problem.b, problem.penalty.a
         few, most = min(A.shape), budget.but(max_iter=_MOST_VERTICES)
-        near = TiltedVertices().run(TiltedProblem(b), gram, most, None).value.x
+        near = TiltedVertices().run(PenaltyProblem(b, L1()), gram, most, None).value.x
         first = [accurate(A, b).x, near]
         for _ in range(max(self.n_init - len(first), 0)):
             rows = self.random.choice(len(b), few, replace=False)
