@@ -36,7 +36,6 @@ from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.problems.entropy import SumOfEntropies
 from mercer.problems.landmark_losses import LandmarkClasses, Logistic, SquaredHinge
 from mercer.problems.landmark_squares import LandmarkRidge
-from mercer.problems.linear_program import ChebyshevProblem
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
 from mercer.problems.mistakes import SignedRows
@@ -44,6 +43,7 @@ from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.penalties import (
     L1,
     L2,
+    ChebyshevProblem,
     DeadZone,
     Huber,
     LogBarrier,
@@ -69,12 +69,11 @@ from mercer.solvers.laplace import LaplaceEvidence
 from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear_newton import LinearNewton
-from mercer.solvers.linear_programs import ChebyshevProgram, TiltedVertices
 from mercer.solvers.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.multiclass_smo import JointMulticlassSolver
-from mercer.solvers.newton import LeastPenalties
 from mercer.solvers.online_rules import KernelPerceptronRule, OnlineRule
+from mercer.solvers.penalised_regression import ChebyshevProgram, LeastPenalties, TiltedVertices
 from mercer.solvers.ridge_systems import RidgeSolver
 from mercer.solvers.rotations import PairRotations
 from mercer.solvers.smo import SMO

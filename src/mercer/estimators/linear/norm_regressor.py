@@ -16,11 +16,10 @@ from mercer._typing import Array, Objects, Targets
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.linear_program import ChebyshevProblem
-from mercer.problems.penalties import L1, L2, PenaltyAnswer, PenaltyProblem
+from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.least_squares import accurate
-from mercer.solvers.linear_programs import ChebyshevProgram, TiltedVertices
+from mercer.solvers.penalised_regression import ChebyshevProgram, TiltedVertices
 
 _MOST_VERTICES = 100_000
 """Steps from vertex to vertex, of which L1 regression takes about as many as there are rows."""
