@@ -65,15 +65,15 @@ class InteriorPoint(Solver[BoxQP, Array]):
                 return first
         stopped: Status | None = None
 
-        def is_over() -> bool:
+        def reason() -> Status | None:
             nonlocal stopped
             stopped = stopped or budget.stop(np.inf)
-            return stopped is not None
+            return stopped
 
-        beta = climb(problem, linear_system(gram), budget.tol, is_over)
+        beta = climb(problem, linear_system(gram), budget.tol, lambda: reason() is not None)
         found = judged(problem, gram, beta, budget.tol)
-        early = found.status is not Status.OPTIMAL and is_over()
-        return replace(found, status=stopped) if early else found
+        done = found.status is Status.OPTIMAL
+        return found if done else replace(found, status=reason() or found.status)
 
 
 def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome[Array]:
