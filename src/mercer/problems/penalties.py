@@ -96,7 +96,7 @@ class Quantile(Penalty):
     def __init__(self, tau: float = 0.5) -> None:
         if not (isinstance(tau, Real) and 0 < float(tau) < 1):
             raise InvalidParameter(f"Quantile(tau={tau!r}): tau has to lie between 0 and 1.")
-        self.tau = float(tau)
+        self.tau: float = float(tau)
 
     def value(self, r: Array) -> Array:
         return np.asarray(np.maximum(self.tau * r, (self.tau - 1) * r))

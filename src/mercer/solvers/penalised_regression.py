@@ -46,6 +46,7 @@ class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
         self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget, start: VertexAnswer | None
     ) -> Outcome[VertexAnswer]:
         A, b, (low, high) = gram.features(), problem.b, problem.penalty.box
+        budget = budget if budget.max_iter >= 0 else budget.but(max_iter=_MOST_VERTICES)
         columns = _independent_columns(A)
         Q = linalg.qr(A[:, columns], mode="economic")[0]
         # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
@@ -233,7 +234,7 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget
     ) -> Outcome[PenaltyAnswer]:
         """Go from vertex to vertex, for a penalty that is a pair of slopes."""
-        found = TiltedVertices().run(problem, gram, budget.but(max_iter=_MOST_VERTICES), None)
+        found = TiltedVertices().run(problem, gram, budget.but(max_iter=-1), None)
         answer = PenaltyAnswer(found.value.x, found.value.nu)
         return Outcome(answer, found.status, found.iterations)
 
@@ -295,14 +296,14 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
     ) -> Outcome[PenaltyAnswer]:
         """Fit squares to the rows within a, again and again, from several starts; keep the best."""
         A, b, a = gram.features(), problem.b, problem.penalty.a
-        few, most = min(A.shape), budget.but(max_iter=_MOST_VERTICES)
-        near = TiltedVertices().run(PenaltyProblem(b, L1()), gram, most, None).value.x
+        few, unlimited = min(A.shape), budget.but(max_iter=-1)
+        near = TiltedVertices().run(PenaltyProblem(b, L1()), gram, unlimited, None).value.x
         first = [accurate(A, b).x, near]
         for _ in range(max(self.n_init - len(first), 0)):
             rows = self.random.choice(len(b), few, replace=False)
             first.append(linalg.lstsq(A[rows], b[rows])[0])
-        results, steps = [], 0
-        for x in first:
+        steps = 0
+        for i, x in enumerate(first):
             inside, own = np.abs(b - A @ x) <= a, 0
             while budget.stop(np.inf, own) is None:
                 own += 1
@@ -310,12 +311,10 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
                 last, inside = inside, np.abs(b - A @ x) <= a
                 if (inside == last).all():
                     break
-            steps += own
-            results.append((problem.value(b - A @ x), x))
-        results.sort(key=lambda result: result[0])
-        values = [value for value, _ in results]
-        answer = PenaltyAnswer(results[0][1])
-        return Outcome(answer, Status.OPTIMAL, steps, details={"values": values})
+            steps, first[i] = steps + own, x
+        values = [problem.value(b - A @ x) for x in first]
+        answer = PenaltyAnswer(first[int(np.argmin(values))])
+        return Outcome(answer, Status.OPTIMAL, steps, details={"values": sorted(values)})
 
 
 def _values_along(problem: PenaltyProblem, r: Array, moved: Array) -> Callable[[float], float]:

@@ -21,9 +21,6 @@ from mercer.solvers.base import Budget
 from mercer.solvers.least_squares import accurate
 from mercer.solvers.penalised_regression import ChebyshevProgram, TiltedVertices
 
-_MOST_VERTICES = 100_000
-"""Steps from vertex to vertex, of which L1 regression takes about as many as there are rows."""
-
 
 class NormRegressor(RegressorMixin, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
@@ -92,7 +89,7 @@ class NormRegressor(RegressorMixin, LinearModel):
             gram = FeatureGram.of_rows(A)
             if self.norm == 1:
                 least = PenaltyProblem(b, L1(), "L1 regression")
-                found = TiltedVertices().solve(least, gram, Budget(max_iter=_MOST_VERTICES))
+                found = TiltedVertices().solve(least, gram, Budget())
             else:
                 found = ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
             x, self.multipliers_, self.interpolated_ = found.value
