@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
 
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite
@@ -49,9 +49,6 @@ class Cholesky:
                 "Regularise more (alpha), or use repair(...) for a matrix of your own."
             )
 
-    def __len__(self) -> int:
-        return len(self._matrix)
-
     @property
     def smallest_pivot(self) -> float:
         """The smallest square on the diagonal of L, as a share of the largest entry of A."""
@@ -67,8 +64,6 @@ class Cholesky:
 
     def half_solve(self, B: Array) -> Array:
         """Return L⁻¹B."""
-        from scipy.linalg import solve_triangular
-
         half: Array = solve_triangular(self._matrix, B, lower=True, check_finite=False)
         return half
 

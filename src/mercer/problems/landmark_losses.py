@@ -241,7 +241,5 @@ class LandmarkClasses:
             primal=float(loss + 0.5 * (W**2).sum()),
             dual=dual,
             stationarity=float(np.abs(G - W).max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=float(np.abs(found.products[M:]).max(initial=0.0)),
-            complementarity=0.0,
         ).on_landmarks(M, cost)

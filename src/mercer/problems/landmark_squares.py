@@ -175,7 +175,4 @@ class LandmarkRidge:
             primal=float(primal),
             dual=float(dual.sum()),
             stationarity=float(np.abs(G - self.alpha * W).max(initial=0.0)),
-            primal_feasibility=0.0,
-            dual_feasibility=0.0,
-            complementarity=0.0,
         ).on_landmarks(M, cost)
