@@ -283,7 +283,6 @@ class LassoProblem:
 
         Neither the matrix nor a product is asked: the answer comes with Xᵀr in float64.
         """
-        del gram, product
         w, c = value.w, value.c
         free = self.l1 == 0.0 and self.l2 == 0.0
         outside = float((c if self.positive else np.abs(c)).max(initial=0.0)) if free else 0.0

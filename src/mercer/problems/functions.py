@@ -88,7 +88,6 @@ class Function:
 
     def form(self, weights: Array, n: int) -> QuadraticForm | None:
         """Return the values' weighted sum as a quadratic function of n entries, if it is one."""
-        del weights, n
         return None
 
     @property
@@ -130,7 +129,6 @@ class QuadraticFunction(Function):
         return self.P if weights is None else np.asarray(self.P * weights[0])
 
     def form(self, weights: Array, n: int) -> QuadraticForm | None:
-        del n
         w = float(weights[0])
         return QuadraticForm(w * self.P, w * self.q, w * self.r)
 

@@ -225,7 +225,6 @@ class LandmarkClasses:
         self, value: LandmarkFunctions, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
         """Judge functions by one pass of :class:`Slope` in float64, if it was not made yet."""
-        del product
         low = landmarks_of(gram, self.name)
         found = value.sums_of(Slope(self.loss, self.C), low)
         loss, gained, _ = found.totals

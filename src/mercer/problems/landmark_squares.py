@@ -148,7 +148,6 @@ class LandmarkRidge:
 
         Constants are judged as if they were the best ones for f.
         """
-        del product
         low = landmarks_of(gram, self.name)
         found = value.sums_of(RidgeErrors(), low)
         total, onto, targets = found.totals

@@ -183,8 +183,7 @@ def _step(theta: Array, slope: Array, curvature: Array, bounds: Array, damping: 
     alone = slope / np.abs(H).sum(axis=1)
     steps = np.clip([walls, shorter, alone], low, high)
     gains = steps @ slope - 0.5 * ((steps @ H) * steps).sum(axis=1)
-    best: Array = steps[gains.argmax()]
-    return best
+    return np.asarray(steps[gains.argmax()])
 
 
 def _newton_step(H: Array, slope: Array, step: Array, free: NDArray[np.bool_]) -> Array:

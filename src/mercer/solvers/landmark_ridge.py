@@ -75,7 +75,6 @@ class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
         budget: Budget,
         start: LandmarkFunctions | None,
     ) -> Outcome[LandmarkFunctions]:
-        del start
         low = landmarks_of(gram, problem.name)
         square = self.normal_matrix
         if square is None:

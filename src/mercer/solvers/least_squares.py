@@ -91,8 +91,7 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
         U, s, Vt = self._svd
         kept = s > max(U.shape[0], Vt.shape[1]) * np.finfo(float).eps * s.max(initial=0.0)
         scales = np.divide(s, s * s + alpha, out=np.zeros_like(s), where=kept)
-        w: Array = Vt.T @ (scales * (U.T @ y))
-        return w
+        return np.asarray(Vt.T @ (scales * (U.T @ y)))
 
 
 def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:

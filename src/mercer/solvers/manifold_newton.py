@@ -376,10 +376,8 @@ def _orthonormal(Y: Array) -> Array:
     """Return an orthonormal basis of the columns of Y, up to rounding."""
     sizes, turn = np.linalg.eigh(_symmetric(Y.T @ Y))
     seen = sizes > _ROUNDING * sizes.max(initial=0.0)
-    basis: Array = Y @ (turn[:, seen] / np.sqrt(sizes[seen]))
-    return basis
+    return np.asarray(Y @ (turn[:, seen] / np.sqrt(sizes[seen])))
 
 
 def _symmetric(A: Array) -> Array:
-    half: Array = (A + A.T) / 2
-    return half
+    return np.asarray((A + A.T) / 2)

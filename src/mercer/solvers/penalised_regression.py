@@ -152,8 +152,7 @@ def _exchange(B: Array, row: Array, leaving: int) -> Array:
     column = B[:, leaving] / row[leaving]
     changed = row.copy()
     changed[leaving] -= 1.0
-    updated: Array = B - np.outer(column, changed)
-    return updated
+    return np.asarray(B - np.outer(column, changed))
 
 
 class ChebyshevProgram(FeatureSolver[ChebyshevProblem, VertexAnswer]):
