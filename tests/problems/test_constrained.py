@@ -10,9 +10,9 @@ from scipy import optimize as scipy_optimize
 from mercer import SVC, InvalidInput, Lasso
 from mercer.gram.feature_gram import FeatureGram
 from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
-from mercer.problems.linear_program import TiltedProblem
+from mercer.problems.penalties import L1, PenaltyProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.linear_programs import TiltedVertices
+from mercer.solvers.penalised_regression import TiltedVertices
 from tests.estimators.cases import heart, regression
 
 
@@ -85,7 +85,7 @@ def test_a_linear_program_from_the_vertices_of_l1_regression():
     X, y = regression(50)
     A = np.column_stack([X, np.ones(len(y))])
     n, d = A.shape
-    found = TiltedVertices().solve(TiltedProblem(y), FeatureGram.of_rows(A), Budget())
+    found = TiltedVertices().solve(PenaltyProblem(y, L1()), FeatureGram.of_rows(A), Budget())
     vertex = found.value
     eye = np.eye(n)
     problem = ConstrainedProblem(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.linalg import get_blas_funcs, get_lapack_funcs, solve_triangular
 
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite
@@ -49,9 +48,6 @@ class Cholesky:
                 "Regularise more (alpha), or use repair(...) for a matrix of your own."
             )
 
-    def __len__(self) -> int:
-        return len(self._matrix)
-
     @property
     def smallest_pivot(self) -> float:
         """The smallest square on the diagonal of L, as a share of the largest entry of A."""
@@ -67,10 +63,7 @@ class Cholesky:
 
     def half_solve(self, B: Array) -> Array:
         """Return L⁻¹B."""
-        from scipy.linalg import solve_triangular
-
-        half: Array = solve_triangular(self._matrix, B, lower=True, check_finite=False)
-        return half
+        return np.asarray(solve_triangular(self._matrix, B, lower=True, check_finite=False))
 
     def multiply(self, V: Array) -> Array:
         """Return KV, from the upper triangle."""
@@ -119,8 +112,7 @@ class Cholesky:
 def multiply_below(matrix: Array, V: Array) -> Array:
     """Return the product of V and the symmetric matrix of which only the lower triangle counts."""
     (symm,) = get_blas_funcs(("symm",), (matrix, V))
-    product: Array = symm(1.0, matrix.T, V, lower=0)
-    return product
+    return np.asarray(symm(1.0, matrix.T, V, lower=0))
 
 
 def mirror_lower(matrix: Array) -> None:
@@ -161,8 +153,7 @@ def factor_with_jitter(matrix: Array, shift: float | Array = 0.0) -> tuple[Chole
 
 def restore(matrix: Array, diagonal: Array) -> None:
     """Undo a factorisation: the upper triangle still has the values."""
-    transposed: Any = matrix.T
-    mirror_lower(transposed)
+    mirror_lower(matrix.T)
     np.fill_diagonal(matrix, diagonal)
 
 

@@ -143,5 +143,4 @@ class LowRank:
 
     def __call__(self, R: Array) -> Array:
         inside = self._basis.T @ R
-        result: Array = R / self._alpha + self._basis @ (self._shrink[:, None] * inside)
-        return result
+        return np.asarray(R / self._alpha + self._basis @ (self._shrink[:, None] * inside))

@@ -108,8 +108,7 @@ class Krylov:
             x = _solved(diagonal, side, _first(m), float(alpha))
             if x is not None:
                 inner[i] = self.length * x
-        whole: Array = inner @ self.basis[:m]
-        return whole
+        return np.asarray(inner @ self.basis[:m])
 
 
 class Tridiagonal:

@@ -241,12 +241,17 @@ class ConstrainedProblem:
         """
         random = np.random.default_rng(seed)
         low, high = (np.broadcast_to(np.asarray(end, float), self.size) for end in (low, high))
+        bending = [("f0", self.objective, 1.0)]
+        bending += [(f"f{i + 1}", f, 1.0) for i, f in enumerate(self.inequalities)]
+        for j, h in enumerate(self.equalities):
+            bending += [(f"h{j + 1}", h, 1.0), (f"-h{j + 1}", h, -1.0)]
+        bending = [row for row in bending if not row[1].affine]
         worst: Violation | None = None
         for _ in range(pairs):
             x, y = random.uniform(low, high), random.uniform(low, high)
             theta = float(random.uniform(0.1, 0.9))
             middle = theta * x + (1 - theta) * y
-            for name, f, sign in self._bending():
+            for name, f, sign in bending:
                 fx, fy = sign * f.values(x), sign * f.values(y)
                 excess = sign * f.values(middle) - (theta * fx + (1 - theta) * fy)
                 size = _ROUNDING * (1 + np.abs(fx) + np.abs(fy))
@@ -258,13 +263,6 @@ class ConstrainedProblem:
         return worst
 
     # ---- inside --------------------------------------------------------------------------------
-
-    def _bending(self) -> list[tuple[str, Function, float]]:
-        found = [("f0", self.objective, 1.0)]
-        found += [(f"f{i + 1}", f, 1.0) for i, f in enumerate(self.inequalities)]
-        for j, h in enumerate(self.equalities):
-            found += [(f"h{j + 1}", h, 1.0), (f"-h{j + 1}", h, -1.0)]
-        return [row for row in found if not row[1].affine]
 
     def _size(self) -> int:
         for f in (self.objective, *self.inequalities, *self.equalities):

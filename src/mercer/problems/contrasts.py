@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ import numpy as np
 from mercer import _fast, _parallel
 from mercer._typing import Array
 from mercer.problems.base import WithoutDual
+from mercer.problems.entropy import gaussian_variance
 
 _CELLS = 1 << 15
 """Values in a block of columns: the block and its images under ψ stay in the cache."""
@@ -106,14 +108,12 @@ def gaussian_spread(contrast: Contrast) -> float:
 
     The samples are standardised, which takes away what varies along 1, y and y² − 1.
     """
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    weights = weights / weights.sum()
-    values = (
-        contrast.derivative(nodes[None])[0] - contrast.score(nodes[None], None).values[0] * nodes
-    )
-    square = (nodes**2 - 1) / np.sqrt(2)
-    rest = values - weights @ values - (weights @ (values * square)) * square
-    return float(np.sqrt(weights @ rest**2))
+
+    def distance(y: Array) -> Array:
+        values = contrast.score(y[None], None).values[0]
+        return np.asarray(contrast.derivative(y[None])[0] - values * y)
+
+    return math.sqrt(gaussian_variance(distance))
 
 
 @dataclass(frozen=True)

@@ -212,15 +212,6 @@ class LassoProblem:
         """Return the columns as they count."""
         return Design(gram.features(), self.means, self.weights)
 
-    def bounds(self, w: Array, c: Array, rr: float, yr: float) -> Bounds:
-        """Return primal and dual value from Xᵀr, ‖r‖² and yᵀr, r = y − Xw."""
-        return self._bounds(w, c, rr, yr)[0]
-
-    def _bounds(self, w: Array, c: Array, rr: float, yr: float) -> tuple[Bounds, float]:
-        primal = rr / 2 + self.l1 * float(np.abs(w).sum()) + self.l2 * float(w @ w) / 2
-        dual, scale = max([(self._dual(s, c, rr, yr), s) for s in self._scales(w, c)])
-        return Bounds(primal, dual), scale
-
     def _scales(self, w: Array, c: Array) -> tuple[float, ...]:
         if self.l1 == 0.0 and self.l2 == 0.0:
             return (1.0,)
@@ -243,9 +234,10 @@ class LassoProblem:
         return self.judge(w, design.correlate(r), float(r @ r), float(self.y @ r))
 
     def judge(self, w: Array, c: Array, rr: float, yr: float) -> LassoAnswer:
-        """Judge weights of which Xᵀr, ‖r‖² and yᵀr are known."""
-        bounds, scale = self._bounds(w, c, rr, yr)
-        return LassoAnswer(w, c, rr, yr, bounds, c, scale)
+        """Judge weights of which Xᵀr, ‖r‖² and yᵀr are known, r = y − Xw."""
+        primal = rr / 2 + self.l1 * float(np.abs(w).sum()) + self.l2 * float(w @ w) / 2
+        dual, scale = max([(self._dual(s, c, rr, yr), s) for s in self._scales(w, c)])
+        return LassoAnswer(w, c, rr, yr, Bounds(primal, dual), c, scale)
 
     def again(self, at: LassoAnswer) -> LassoAnswer:
         """Judge weights that another problem on the same data has evaluated."""
@@ -291,7 +283,6 @@ class LassoProblem:
 
         Neither the matrix nor a product is asked: the answer comes with Xᵀr in float64.
         """
-        del gram, product
         w, c = value.w, value.c
         free = self.l1 == 0.0 and self.l2 == 0.0
         outside = float((c if self.positive else np.abs(c)).max(initial=0.0)) if free else 0.0

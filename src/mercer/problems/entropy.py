@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,21 +123,17 @@ def negentropy(x: ArrayLike, method: str = "neighbours") -> float:
     return float((mean - np.sqrt(0.5)) ** 2 / (2 * _EXP_VARIANCE))
 
 
-def _left_over(values: Array, nodes: Array, weights: Array) -> float:
+def gaussian_variance(function: Callable[[Array], Array]) -> float:
+    """Return the variance of an even function of a Gaussian ν without its part along ν² − 1."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    values, square = function(nodes), (nodes**2 - 1) / np.sqrt(2)
     rest = values - weights @ values
-    square = (nodes**2 - 1) / np.sqrt(2)
     return float(weights @ (rest - (weights @ (rest * square)) * square) ** 2)
 
 
-def _gaussian_quadrature() -> tuple[Array, Array]:
-    """Return nodes and weights for the mean over a Gaussian of variance 1."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    return nodes, weights / weights.sum()
-
-
-_NODES, _WEIGHTS = _gaussian_quadrature()
-_LOGCOSH_VARIANCE = _left_over(np.log(np.cosh(_NODES)), _NODES, _WEIGHTS)
-_EXP_VARIANCE = _left_over(np.exp(-(_NODES**2) / 2), _NODES, _WEIGHTS)
+_LOGCOSH_VARIANCE = gaussian_variance(lambda nu: np.log(np.cosh(nu)))
+_EXP_VARIANCE = gaussian_variance(lambda nu: np.exp(-(nu**2) / 2))
 
 
 def mutual_information(X: ArrayLike, Y: ArrayLike, *, neighbours: int = 3) -> float:

@@ -69,7 +69,7 @@ class Function:
     def jacobian(self, x: Array) -> Array:
         """Return the gradients at x, one row a value."""
         if self._gradient is None:
-            return self._differences(x)
+            return _differences(self.values, x, _STEP)
         rows = np.asarray(self._gradient(x), np.float64)
         return rows.reshape(-1, len(x))
 
@@ -82,18 +82,12 @@ class Function:
         weights = np.ones(1) if weights is None else weights
         if self._hessian is not None and len(weights) == 1:
             return np.asarray(weights[0] * np.asarray(self._hessian(x), np.float64))
-        H = np.empty((len(x), len(x)))
-        size = (_STEP if self._gradient is not None else _SECOND_STEP) * (1 + np.abs(x))
-        for j, h in enumerate(size):
-            ahead, behind = x.copy(), x.copy()
-            ahead[j] += h
-            behind[j] -= h
-            H[j] = weights @ (self.jacobian(ahead) - self.jacobian(behind)) / (2 * h)
+        step = _STEP if self._gradient is not None else _SECOND_STEP
+        H = _differences(lambda z: np.asarray(weights @ self.jacobian(z)), x, step)
         return np.asarray((H + H.T) / 2)
 
     def form(self, weights: Array, n: int) -> QuadraticForm | None:
         """Return the values' weighted sum as a quadratic function of n entries, if it is one."""
-        del weights, n
         return None
 
     @property
@@ -105,15 +99,6 @@ class Function:
     def size(self) -> int | None:
         """How many entries x has, where the function tells."""
         return None
-
-    def _differences(self, x: Array) -> Array:
-        columns = []
-        for j, h in enumerate(_STEP * (1 + np.abs(x))):
-            ahead, behind = x.copy(), x.copy()
-            ahead[j] += h
-            behind[j] -= h
-            columns.append((self.values(ahead) - self.values(behind)) / (ahead[j] - behind[j]))
-        return np.stack(columns, axis=1)
 
 
 class QuadraticFunction(Function):
@@ -144,7 +129,6 @@ class QuadraticFunction(Function):
         return self.P if weights is None else np.asarray(self.P * weights[0])
 
     def form(self, weights: Array, n: int) -> QuadraticForm | None:
-        del n
         w = float(weights[0])
         return QuadraticForm(w * self.P, w * self.q, w * self.r)
 
@@ -180,6 +164,17 @@ class Affine(Function):
     @property
     def affine(self) -> bool:
         return True
+
+
+def _differences(f: Callable[[Array], Array], x: Array, step: float) -> Array:
+    """Return the derivatives of a vector at x by central differences, a column an entry of x."""
+    columns = []
+    for j, h in enumerate(step * (1 + np.abs(x))):
+        ahead, behind = x.copy(), x.copy()
+        ahead[j] += h
+        behind[j] -= h
+        columns.append((f(ahead) - f(behind)) / (ahead[j] - behind[j]))
+    return np.stack(columns, axis=1)
 
 
 def as_function(

@@ -225,7 +225,6 @@ class LandmarkClasses:
         self, value: LandmarkFunctions, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
         """Judge functions by one pass of :class:`Slope` in float64, if it was not made yet."""
-        del product
         low = landmarks_of(gram, self.name)
         found = value.sums_of(Slope(self.loss, self.C), low)
         loss, gained, _ = found.totals
@@ -241,7 +240,5 @@ class LandmarkClasses:
             primal=float(loss + 0.5 * (W**2).sum()),
             dual=dual,
             stationarity=float(np.abs(G - W).max(initial=0.0)),
-            primal_feasibility=0.0,
             dual_feasibility=float(np.abs(found.products[M:]).max(initial=0.0)),
-            complementarity=0.0,
         ).on_landmarks(M, cost)

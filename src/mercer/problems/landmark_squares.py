@@ -148,7 +148,6 @@ class LandmarkRidge:
 
         Constants are judged as if they were the best ones for f.
         """
-        del product
         low = landmarks_of(gram, self.name)
         found = value.sums_of(RidgeErrors(), low)
         total, onto, targets = found.totals
@@ -175,7 +174,4 @@ class LandmarkRidge:
             primal=float(primal),
             dual=float(dual.sum()),
             stationarity=float(np.abs(G - self.alpha * W).max(initial=0.0)),
-            primal_feasibility=0.0,
-            dual_feasibility=0.0,
-            complementarity=0.0,
         ).on_landmarks(M, cost)

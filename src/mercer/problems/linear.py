@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -136,16 +136,10 @@ class LinearProblem(_OnRows):
 
 def classifier(signs: Array, C: Array, squared: bool, constant: float = 0.0) -> LinearProblem:
     """Hinge loss C max(0, 1 − y w·x̃), or its square; ``signs`` are ±1."""
-    most = np.full(len(C), np.inf) if squared else C
-    zeros = np.zeros(len(C))
-    return LinearProblem(
-        "linear SVC, squared hinge" if squared else "linear SVC, hinge",
-        signs.astype(np.float64),
-        np.where(signs > 0, 0.0, -most),
-        np.where(signs > 0, most, 0.0),
-        0.5 / C if squared else zeros,
-        constant=constant,
-    )
+    name = "linear SVC, squared hinge" if squared else "linear SVC, hinge"
+    both = regressor(signs, C, 0.0, squared, constant)
+    lo, hi = np.where(signs > 0, 0.0, both.lo), np.where(signs > 0, both.hi, 0.0)
+    return replace(both, name=name, lo=lo, hi=hi)
 
 
 def regressor(

@@ -95,7 +95,9 @@ class LogisticProblem:
             size = float(np.abs(slope).max())
             if size <= _ROUNDING * float(self.C.sum()):
                 break
-            step = self._bias_step(view, slope)
+            step = self.bias_inverse(view) @ slope
+            if not step.any():
+                step = slope / float(self.C.sum())
             step *= min(1.0, _LONGEST_BIAS_STEP / float(np.abs(step).max()))
             # Along Newton's direction the slope shrinks, unless rounding is all that is left.
             for share in (1.0, 0.5, 0.25, 0.1, 0.01):
@@ -131,7 +133,7 @@ class LogisticProblem:
         """Return U ↦ the second derivative of the loss times U, the bias following along."""
         if not self.intercept:
             return lambda U: self._plain_curve(view, U)
-        inverse = self._bias_inverse(view)
+        inverse = self.bias_inverse(view)
 
         def multiply(U: Array) -> Array:
             T = self._plain_curve(view, U)
@@ -145,31 +147,25 @@ class LogisticProblem:
         """Return the diagonal of the second derivative, one column for each function."""
         return self.C[:, None] * view.P * (1 - view.P)
 
-    def bias_curvature(self, view: View) -> Array:
-        """Return the second derivative of the loss for the biases.
+    def bias_inverse(self, view: View) -> Array:
+        """Return the inverse of the second derivative of the loss for the biases.
 
         All of several biases may grow together and nothing changes; this direction gets a curvature
         too, so that systems for the others can be solved.
         """
         if self.classes == 2:
-            return np.array([[float(self.curvatures(view).sum())]])
-        weighted = self.C[:, None] * view.P
-        totals = weighted.sum(axis=0)
-        shared = float(totals.sum()) / self.classes**2
-        return np.asarray(np.diag(totals) - view.P.T @ weighted + shared)
+            H = np.array([[float(self.curvatures(view).sum())]])
+        else:
+            weighted = self.C[:, None] * view.P
+            totals = weighted.sum(axis=0)
+            H = np.diag(totals) - view.P.T @ weighted + float(totals.sum()) / self.classes**2
+        return np.asarray(np.linalg.pinv(H, hermitian=True))
 
     def _plain_curve(self, view: View, U: Array) -> Array:
         if self.classes == 2:
             return np.asarray(self.curvatures(view) * U)
         inner = np.einsum("ij,ij->i", view.P, U)
         return np.asarray(self.C[:, None] * view.P * (U - inner[:, None]))
-
-    def _bias_inverse(self, view: View) -> Array:
-        return np.asarray(np.linalg.pinv(self.bias_curvature(view), hermitian=True))
-
-    def _bias_step(self, view: View, slope: Array) -> Array:
-        step = self._bias_inverse(view) @ slope
-        return step if np.abs(step).max() > 0 else slope / float(self.C.sum())
 
     def _first_bias(self) -> Array:
         """Return the bias that gives each class its share, the best one for f = 0."""
@@ -189,7 +185,7 @@ class LogisticProblem:
         return float(self.C @ entr(np.clip(P, 0.0, 1.0)).sum(axis=1))
 
     def products(self, value: LogisticAnswer, multiply: Callable[[Array], Array]) -> Array:
-        """Return K times the coefficients, and beside it K times the β of the dual point."""
+        """Return what ``certify`` takes as the product, given c ↦ Kc: Kc, and Kβ of the dual."""
         F = multiply(value.coef)
         return np.hstack([F, multiply(self.with_best_bias(F, value.bias).beta)])
 
@@ -239,6 +235,9 @@ class LinearLogisticProblem(LogisticProblem):
     def rows(self, gram: GramMatrix) -> DesignRows:
         """Return the rows x̃ of the design matrix."""
         return DesignRows(gram.features(), self.constant)
+
+    def products(self, value: LogisticAnswer, multiply: Callable[[Array], Array]) -> Array:
+        return multiply(value.coef)
 
     def certify(
         self, value: LogisticAnswer, gram: GramMatrix, product: Array | None = None

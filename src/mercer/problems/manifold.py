@@ -139,18 +139,13 @@ class ManifoldProblem:
         rough = float(f @ self.roughness(f))
         return (float(self.weights @ e**2) + self.penalty * float(coef @ f) + rough) / 2
 
-    def spread(self, beta: Array, count: int) -> Array:
-        """Return β at all points, 0 where there is no label."""
-        everywhere = np.zeros(count)
-        everywhere[self.rows] = beta
-        return everywhere
-
     def dual_point(self, f: Array) -> DualPoint:
         """Return the point of the dual that values f at all points suggest."""
         u = f[self.rows]
         beta = self.weights * self.errors(u, self.best_bias(u))
-        coef = (self.spread(beta, len(f)) - self.roughness(f)) / self.penalty
-        return DualPoint(beta, f, coef)
+        coef = -self.roughness(f)
+        coef[self.rows] += beta
+        return DualPoint(beta, f, coef / self.penalty)
 
     def judge(
         self, coef: Array, f: Array, bias: float, point: DualPoint, image: Array

@@ -65,8 +65,12 @@ class JointMulticlass:
 
     def feasible(self, alpha: Array) -> Array:
         """Return coefficients that keep all constraints, near some that may not."""
-        multipliers = np.maximum(np.where(self._own, 0.0, -alpha), 0.0)
-        return self._coefficients(self._within_bounds(multipliers))
+        multipliers = self._within_bounds(np.maximum(np.where(self._own, 0.0, -alpha), 0.0))
+        total = multipliers.sum(axis=1, keepdims=True)
+        if self.bound_on_total:  # a sum within rounding of its bound is on it
+            bound = self.C[:, None]
+            total = np.where(total > (1 - 1e-13) * bound, bound, total)
+        return np.where(self._own, total, -multipliers)
 
     def margins(self, f: Array) -> Array:
         """Return gᵢ_c = 1 − f_y(xᵢ) + f_c(xᵢ) for every point and class, 0 for its own class."""
@@ -83,7 +87,9 @@ class JointMulticlass:
         margins = self.margins(f)
         multipliers = np.where(self._own, 0.0, -alpha)
         total = alpha[self._own]
-        outside = max(float(-multipliers.min()), float(self._excess(multipliers, total).max()), 0.0)
+        bounded = total[:, None] if self.bound_on_total else multipliers
+        excess = float((bounded - self.C[:, None]).max())
+        outside = max(float(-multipliers.min()), excess, 0.0)
         drift = float(np.abs(alpha.sum(axis=1)).max())
         return Certificate(
             problem=self.name,
@@ -100,17 +106,7 @@ class JointMulticlass:
         """The place of the label of each point, as a mask."""
         return self.labels[:, None] == np.arange(self.classes)
 
-    def _coefficients(self, multipliers: Array) -> Array:
-        total = multipliers.sum(axis=1, keepdims=True)
-        if self.bound_on_total:  # a sum within rounding of its bound is on it
-            bound = self.C[:, None]
-            total = np.where(total > (1 - 1e-13) * bound, bound, total)
-        return np.where(self._own, total, -multipliers)
-
     def _within_bounds(self, multipliers: Array) -> Array:
-        raise NotImplementedError
-
-    def _excess(self, multipliers: Array, total: Array) -> Array:
         raise NotImplementedError
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
@@ -133,14 +129,10 @@ class WestonWatkins(JointMulticlass):
     bound_on_total = False
 
     def loss(self, margins: Array) -> Array:
-        total: Array = np.maximum(margins, 0).sum(axis=1)
-        return total
+        return np.asarray(np.maximum(margins, 0).sum(axis=1))
 
     def _within_bounds(self, multipliers: Array) -> Array:
         return np.minimum(multipliers, self.C[:, None])
-
-    def _excess(self, multipliers: Array, total: Array) -> Array:
-        return multipliers - self.C[:, None]
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
         rising = np.where(multipliers < self.C[:, None], margins, 0.0)
@@ -149,8 +141,7 @@ class WestonWatkins(JointMulticlass):
 
     def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
         room = np.where(self._own, 0.0, self.C[:, None] - multipliers)
-        products: Array = np.where(margins > 0, room, multipliers) * np.abs(margins)
-        return products
+        return np.asarray(np.where(margins > 0, room, multipliers) * np.abs(margins))
 
 
 class CrammerSinger(JointMulticlass):
@@ -164,24 +155,18 @@ class CrammerSinger(JointMulticlass):
 
     def loss(self, margins: Array) -> Array:
         # The margin of the own class is 0, which is the least loss.
-        largest: Array = margins.max(axis=1)
-        return largest
+        return np.asarray(margins.max(axis=1))
 
     def _within_bounds(self, multipliers: Array) -> Array:
         total = multipliers.sum(axis=1)
         share = np.minimum(1.0, self.C / np.where(total > 0, total, 1.0))
         return multipliers * share[:, None]
 
-    def _excess(self, multipliers: Array, total: Array) -> Array:
-        return total - self.C
-
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
         used = np.where(self._own, (total < self.C)[:, None], multipliers > 0)
         least = np.where(used, margins, np.inf).min(axis=1)
-        violation: Array = np.maximum(margins.max(axis=1) - least, 0)
-        return violation
+        return np.asarray(np.maximum(margins.max(axis=1) - least, 0))
 
     def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
         weight = np.where(self._own, np.maximum(self.C - total, 0)[:, None], multipliers)
-        products: Array = weight * (margins.max(axis=1, keepdims=True) - margins)
-        return products
+        return np.asarray(weight * (margins.max(axis=1, keepdims=True) - margins))

@@ -1,14 +1,14 @@
-"""Penalties of residuals, one class each, and the problem of the least sum of them."""
+"""Penalties of residuals, one class each; the least sum of them, and the least largest residual."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
@@ -28,8 +28,6 @@ class Penalty:
     convex = True
     a: float = np.inf
     """The length of penalties that have one."""
-    tau: float = 0.5
-    """The share of residuals below zero where φ is a pair of slopes."""
 
     def value(self, r: Array) -> Array:
         """Return φ(r)."""
@@ -98,7 +96,7 @@ class Quantile(Penalty):
     def __init__(self, tau: float = 0.5) -> None:
         if not (isinstance(tau, Real) and 0 < float(tau) < 1):
             raise InvalidParameter(f"Quantile(tau={tau!r}): tau has to lie between 0 and 1.")
-        self.tau = float(tau)
+        self.tau: float = float(tau)
 
     def value(self, r: Array) -> Array:
         return np.asarray(np.maximum(self.tau * r, (self.tau - 1) * r))
@@ -220,6 +218,14 @@ class PenaltyAnswer(NamedTuple):
     nu: Array | None = None
 
 
+class VertexAnswer(NamedTuple):
+    """A vertex: weights, dual point, and the rows it interpolates."""
+
+    x: Array
+    nu: Array
+    rows: IntArray
+
+
 @dataclass(frozen=True, eq=False)
 class PenaltyProblem:
     r"""The least sum of penalties.
@@ -228,15 +234,18 @@ class PenaltyProblem:
 
     dual:   max bᵀν − Σ φ*(νᵢ)  subject to  Aᵀν = 0
 
-    A is the design matrix.
+    A is the design matrix. ``known_as`` is a name that is better known.
     """
 
     b: Array
     penalty: Penalty
+    known_as: str = ""
 
     @property
     def name(self) -> str:
         """What the problem is called."""
+        if self.known_as:
+            return self.known_as
         kind = f"regression with {self.penalty!r}"
         return kind if self.penalty.convex else f"{kind}, not convex"
 
@@ -256,7 +265,7 @@ class PenaltyProblem:
         return nu / over
 
     def certify(
-        self, value: PenaltyAnswer, gram: GramMatrix, product: Array | None = None
+        self, value: PenaltyAnswer | VertexAnswer, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
         """Judge x, and ν if there is one, from the data alone; ``product`` is Ax.
 
@@ -283,4 +292,33 @@ class PenaltyProblem:
             stationarity=float(np.abs(A.T @ nu).max(initial=0.0)),
             dual_feasibility=max(float((nu - high).max()), float((low - nu).max()), 0.0),
             complementarity=float(mismatch.max(initial=0.0)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ChebyshevProblem:
+    r"""Least largest deviation.
+
+    primal: min ‖b − Ax‖∞
+
+    dual:   max bᵀν  subject to  Aᵀν = 0,  ‖ν‖₁ ≤ 1
+    """
+
+    b: Array
+    name: str = field(default="L∞ regression", init=False)
+
+    def certify(
+        self, value: VertexAnswer, gram: GramMatrix, product: Array | None = None
+    ) -> Certificate:
+        """Judge x and ν from the data alone; ``product`` is Ax."""
+        A, nu = gram.features(), value.nu
+        r = self.b - (A @ value.x if product is None else product)
+        most = float(np.abs(r).max(initial=0.0))
+        return Certificate(
+            problem=self.name,
+            primal=most,
+            dual=float(self.b @ nu),
+            stationarity=float(np.abs(A.T @ nu).max(initial=0.0)),
+            dual_feasibility=max(float(np.abs(nu).sum()) - 1, 0.0),
+            complementarity=float((np.abs(nu) * (most - np.sign(nu) * r)).max(initial=0.0)),
         )

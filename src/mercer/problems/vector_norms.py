@@ -71,8 +71,7 @@ class Lp(Norm):
             return np.asarray(most)
         # Scaled by the largest entry, powers neither overflow nor vanish.
         scale = np.where(most > 0, most, 1.0)
-        lengths: Array = scale * ((size / scale[:, None]) ** self.p).sum(axis=1) ** (1 / self.p)
-        return lengths
+        return np.asarray(scale * ((size / scale[:, None]) ** self.p).sum(axis=1) ** (1 / self.p))
 
     def dual(self) -> Norm:
         """Return Lq with 1/p + 1/q = 1."""

@@ -113,7 +113,8 @@ def _lanczos(
             max_products=budget.max_iter,
             deadline=budget.deadline,
         )
-        status = _status(pairs.converged, budget)
+        late = Status.TIME_LIMIT if budget.seconds_left < 0 else Status.MAX_ITER
+        status = Status.OPTIMAL if pairs.converged else late
         choice = f"Block Lanczos for {count:,} of {n:,} components; {how}."
         if not single:
             centring = Centring.fit(held)
@@ -124,12 +125,6 @@ def _lanczos(
         found = replace(_rayleigh_ritz(gram, pairs.vectors, choice), status=status)
         far = found.residuals > goal * np.abs(found.values).max()
         return found, pairs.converged and bool(far.any()) and gram.dtype == np.float64
-
-
-def _status(converged: bool, budget: Budget) -> Status:
-    if converged:
-        return Status.OPTIMAL
-    return Status.TIME_LIMIT if budget.seconds_left < 0 else Status.MAX_ITER
 
 
 def randomised_spectrum(

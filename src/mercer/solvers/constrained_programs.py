@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,31 +52,19 @@ def solve(
     """
     began = time.perf_counter()
     everything = (problem.objective, *problem.inequalities, *problem.equalities)
-    method = _program if all(f.affine for f in everything) else _steps
-    x, lam, nu, count, status = method(problem, start, tol, max_iter)
+    if all(f.affine for f in everything):
+        found = _program(problem)
+    else:
+        found = _steps(problem, start, tol, max_iter)
     seconds = time.perf_counter() - began
-    proof = problem.kkt(x, lam, nu, iterations=count, seconds=seconds, status=str(status))
-    return ConstrainedSolution(x, lam, nu, proof)
+    return replace(found, certificate=replace(found.certificate, seconds=seconds))
 
 
 _STATUS_OF_SLSQP = {0: Status.OPTIMAL, 9: Status.MAX_ITER}
 """What the numbers of SciPy's SLSQP mean; all others say that it found no way on."""
 
 
-class _Stationary(NamedTuple):
-    """A point with its multipliers, the steps to it, and why there are no more."""
-
-    x: Array
-    lambda_: Array
-    nu: Array
-    steps: int
-    status: Status
-
-
-def _program(
-    problem: ConstrainedProblem, start: ArrayLike | None, tol: float, max_iter: int
-) -> _Stationary:
-    del start, tol, max_iter
+def _program(problem: ConstrainedProblem) -> ConstrainedSolution:
     x = np.zeros(problem.size)
     A, B = problem.jacobians(x)
     found = optimize.linprog(
@@ -90,16 +78,15 @@ def _program(
     )
     if found.x is None or found.status != 0:
         raise InvalidInput(f"The linear program has no answer: {found.message}")
-    lam = -found.ineqlin.marginals if len(A) else np.zeros(0)
-    nu = -found.eqlin.marginals if len(B) else np.zeros(0)
-    return _Stationary(
-        found.x, np.maximum(lam, 0.0), np.asarray(nu), int(found.nit), Status.OPTIMAL
-    )
+    lam = np.maximum(-found.ineqlin.marginals, 0.0) if len(A) else np.zeros(0)
+    nu = np.asarray(-found.eqlin.marginals) if len(B) else np.zeros(0)
+    proof = problem.kkt(found.x, lam, nu, iterations=int(found.nit), status="optimal")
+    return ConstrainedSolution(found.x, lam, nu, proof)
 
 
 def _steps(
     problem: ConstrainedProblem, start: ArrayLike | None, tol: float, max_iter: int
-) -> _Stationary:
+) -> ConstrainedSolution:
     x = problem.slater_point().x if start is None else np.asarray(start, np.float64)
     constraints: list[dict[str, Any]] = []
     if problem.inequalities:
@@ -125,4 +112,5 @@ def _steps(
     answer = np.asarray(found.x, np.float64)
     lam, nu = problem.multipliers(answer)
     status = _STATUS_OF_SLSQP.get(int(found.status), Status.STALLED)
-    return _Stationary(answer, lam, nu, int(found.nit), status)
+    proof = problem.kkt(answer, lam, nu, iterations=int(found.nit), status=str(status))
+    return ConstrainedSolution(answer, lam, nu, proof)

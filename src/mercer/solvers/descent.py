@@ -23,7 +23,7 @@ from mercer.problems.functions import (
     as_point,
 )
 from mercer.problems.vector_norms import Lp, Norm, Quadratic
-from mercer.solvers.base import Status
+from mercer.solvers.base import Budget, Status
 from mercer.solvers.line_search import Search
 
 
@@ -236,7 +236,8 @@ def steepest_descent(
     search = Search(line_search, share, shrink)
     # In a norm of its own at each x, the step 1 is the right one, as in Newton's method.
     longest = math.inf if norm_at is None else 1.0
-    return _descend(as_function(f, gradient), x0, direction, search, tol, max_iter, longest)
+    budget = Budget(tol=tol, max_iter=max_iter)
+    return descend(as_function(f, gradient), x0, direction, search, budget, longest)
 
 
 def newton(
@@ -272,7 +273,7 @@ def newton(
         return step, math.sqrt(max(-float(g @ step), 0.0))
 
     search = Search(line_search, share, shrink)
-    return _descend(function, x0, direction, search, tol, max_iter, longest=1.0)
+    return descend(function, x0, direction, search, Budget(tol=tol, max_iter=max_iter), longest=1.0)
 
 
 def coordinate_ascent(
@@ -336,27 +337,27 @@ def coordinate_ascent(
     return path.end("max_iter", slope)
 
 
-def _descend(
+def descend(
     function: Function,
     x0: ArrayLike,
     direction: Callable[[Array, Array], tuple[Array, float]],
     search: Search,
-    tol: float,
-    max_iter: int,
+    budget: Budget,
     longest: float,
 ) -> Descent:
     """Go down along directions that come with the measure by which to stop."""
     x = as_point(x0)
     value = _finite_value(function, x)
     path, first = _DescentPath(function, x, value), 1.0
-    for _ in range(max_iter):
+    while True:
         g = function.gradient(x)
         if not np.isfinite(g).all():
             raise InvalidInput(f"The gradient is not finite at step {len(path.sizes)}.")
         d, slope = direction(x, g)
         path.slopes.append(slope)
-        if slope <= tol:
-            return path.end("optimal", slope)
+        status = Status.OPTIMAL if slope <= budget.tol else budget.stop(slope, len(path.sizes))
+        if status is not None:
+            return path.end(str(status), slope)
         step = search(function, x, d, value, float(g @ d), first)
         path.evaluations += step.evaluations
         if step.size == 0.0:
@@ -367,7 +368,6 @@ def _descend(
         first = min(longest, 4 * step.size)
         x, value = x + step.size * d, step.value
         path.add(x, value, step.size)
-    return path.end("max_iter", direction(x, function.gradient(x))[1])
 
 
 def _finite_value(function: Function, x: Array) -> float:

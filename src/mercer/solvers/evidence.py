@@ -172,13 +172,10 @@ class RegressionEvidence:
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the evidence and its gradient for the log parameters."""
         with few_threads(len(self.Y)):
-            return self._value_and_gradient(theta)
-
-    def _value_and_gradient(self, theta: Array) -> tuple[float, Array]:
-        local = EvidenceAt(self, theta)
-        if local.value == -np.inf:
-            return -np.inf, np.zeros(len(theta))
-        return local.value, local.slope_and_curvature()[0]
+            local = EvidenceAt(self, theta)
+            if local.value == -np.inf:
+                return -np.inf, np.zeros(len(theta))
+            return local.value, local.slope_and_curvature()[0]
 
     def climb(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
         """Maximise the evidence over θ within bounds.
@@ -197,7 +194,7 @@ class RegressionEvidence:
                 found = better(found, again)
             if len(self.Y) <= _FEW and found.status is not Status.TIME_LIMIT:
                 second = maximise(
-                    self._value_and_gradient, starts, bounds, budget=budget, known=found
+                    self.value_and_gradient, starts, bounds, budget=budget, known=found
                 )
                 found = better(found, replace(second, messages=()))
         return found

@@ -79,11 +79,16 @@ def climb(
     An ascent ends where a step would gain less than the share ``budget.tol`` of the value. A local
     evidence is asked for slopes at once or never, before the next one is made.
     """
-    found = [_climb_from(local, starts[0], bounds, budget)]
+    return _best_of(starts, lambda start: _climb_from(local, start, bounds, budget))
+
+
+def _best_of(starts: Sequence[Array], ascend: Callable[[Array], Optimum]) -> Optimum:
+    """Return the best of ascents from several starts, as long as there is time."""
+    found = [ascend(starts[0])]
     for start in starts[1:]:
         if found[-1].status is Status.TIME_LIMIT:
             break
-        found.append(_climb_from(local, start, bounds, budget))
+        found.append(ascend(start))
     return better(*found)
 
 
@@ -119,7 +124,7 @@ def _climb_from(
         least = budget.tol * max(1.0, abs(value))
         if predicted <= least or damping > _MOST_DAMPING:
             return Optimum(theta, value, Status.OPTIMAL, evaluations)
-        reason = budget.stop(predicted)
+        reason = budget.stop(predicted, evaluations)
         if reason is not None:
             return Optimum(theta, value, reason, evaluations)
         there = local(moved)
@@ -178,8 +183,7 @@ def _step(theta: Array, slope: Array, curvature: Array, bounds: Array, damping: 
     alone = slope / np.abs(H).sum(axis=1)
     steps = np.clip([walls, shorter, alone], low, high)
     gains = steps @ slope - 0.5 * ((steps @ H) * steps).sum(axis=1)
-    best: Array = steps[gains.argmax()]
-    return best
+    return np.asarray(steps[gains.argmax()])
 
 
 def _newton_step(H: Array, slope: Array, step: Array, free: NDArray[np.bool_]) -> Array:
@@ -202,29 +206,12 @@ def maximise(
     An ascent ends where a step gains less than the share ``gain`` of the value, or at a ``known``
     top of another one.
     """
-    run = _Quasi(objective, bounds, gain, budget or Budget(), known)
-    found = [run.climb(starts[0])]
-    for start in starts[1:]:
-        if found[-1].status is Status.TIME_LIMIT:
-            break
-        found.append(run.climb(start))
-    return better(*found)
+    budget = budget or Budget()
+    top = known if known is not None and known.converged else None
 
-
-@dataclass(frozen=True, eq=False)
-class _Quasi:
-    """Ascents by L-BFGS."""
-
-    objective: Objective
-    bounds: Array
-    gain: float
-    budget: Budget
-    known: Optimum | None
-
-    def climb(self, start: Array) -> Optimum:
-        """Climb from one start."""
-        begin = np.clip(start, self.bounds[:, 0], self.bounds[:, 1])
-        first = self.objective(begin)
+    def ascend(start: Array) -> Optimum:
+        begin = np.clip(start, bounds[:, 0], bounds[:, 1])
+        first = objective(begin)
         # The first step is as long as the gradient; longer than 1 it would leave the good places.
         scale = 1 / max(1.0, float(np.abs(first[1]).max(initial=0.0)))
         if not np.isfinite(first[0]):
@@ -235,12 +222,16 @@ class _Quasi:
             nonlocal best
             value, slope = first
             if not np.array_equal(theta, begin):
-                self._check_budget(best)
-                value, slope = self.objective(theta)
+                reason = budget.stop(np.inf, best.evaluations)
+                if reason is not None:
+                    best = replace(best, status=reason)
+                    raise _Ended
+                value, slope = objective(theta)
                 best = replace(best, evaluations=best.evaluations + 1)
                 if value > best.value:
                     best = replace(best, theta=theta.copy(), value=value)
-                self._check_known(theta, value, best)
+                if top is not None and not value > top.value and _near(theta, top.theta):
+                    raise _Ended
             return -scale * value, -scale * slope
 
         try:
@@ -249,34 +240,24 @@ class _Quasi:
                 begin,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=self.bounds,
-                options={"ftol": self.gain, "gtol": _FLAT_SLOPE * scale},
+                bounds=bounds,
+                options={"ftol": gain, "gtol": _FLAT_SLOPE * scale},
             )
-        except _Ended as ended:
-            return ended.optimum
+        except _Ended:
+            return best
         status = Status.OPTIMAL if found.success else Status.STALLED
         messages = () if found.success else (str(found.message),)
         return Optimum(found.x, -float(found.fun) / scale, status, best.evaluations, messages)
 
-    def _check_budget(self, best: Optimum) -> None:
-        reason = self.budget.stop(np.inf)
-        if reason is not None:
-            raise _Ended(replace(best, status=reason))
+    return _best_of(starts, ascend)
 
-    def _check_known(self, theta: Array, value: float, best: Optimum) -> None:
-        known = self.known
-        if known is None or not known.converged or value > known.value:
-            return
-        if np.abs(theta - known.theta).max(initial=0.0) < _SAME:
-            raise _Ended(best)
+
+def _near(one: Array, other: Array) -> bool:
+    return bool(np.abs(one - other).max(initial=0.0) < _SAME)
 
 
 class _Ended(Exception):
-    """Carries the best θ out of SciPy's minimiser."""
-
-    def __init__(self, optimum: Optimum) -> None:
-        super().__init__()
-        self.optimum = optimum
+    """Leads out of SciPy's minimiser."""
 
 
 def ascend_by(

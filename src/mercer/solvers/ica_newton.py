@@ -173,19 +173,14 @@ class _Descent:
         step = backtrack(along, here, slope, smallest=_SHORTEST) if slope < 0 else None
         if step is None or not step.size:
             return False
-        self._accept(step.size * D, W, at)
-        return True
-
-    def _accept(self, D: Array, W: Array, at: Moments) -> None:
-        signs = np.sign(self.contrast.weights(self.moments))
-        G = self.G
-        self.W = W
+        D, G, self.W = step.size * D, self.G, W
         self._update(at)
         change = self.G - G
-        if not np.array_equal(signs, np.sign(self.contrast.weights(at))):
+        if not np.array_equal(np.sign(weights), np.sign(self.contrast.weights(at))):
             self.memory.clear()
         elif np.vdot(change, D) > 0:
             self.memory.append((D, change))
+        return True
 
 
 def second_derivatives(

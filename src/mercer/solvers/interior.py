@@ -63,10 +63,17 @@ class InteriorPoint(Solver[BoxQP, Array]):
             first = judged(problem, gram, problem.feasible(start), budget.tol)
             if first.status is Status.OPTIMAL:
                 return first
-        beta = climb(problem, linear_system(gram), budget.tol, lambda: budget.seconds_left < 0)
+        stopped: Status | None = None
+
+        def reason() -> Status | None:
+            nonlocal stopped
+            stopped = stopped or budget.stop(np.inf)
+            return stopped
+
+        beta = climb(problem, linear_system(gram), budget.tol, lambda: reason() is not None)
         found = judged(problem, gram, beta, budget.tol)
-        late = found.status is not Status.OPTIMAL and budget.seconds_left < 0
-        return replace(found, status=Status.TIME_LIMIT) if late else found
+        done = found.status is Status.OPTIMAL
+        return found if done else replace(found, status=reason() or found.status)
 
 
 def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome[Array]:
@@ -215,11 +222,7 @@ class _InteriorRun:
         self.n = int(problem.row.max()) + 1
         self.has_low, self.has_high = np.isfinite(problem.lo), np.isfinite(problem.hi)
         self.products = max(1, int(self.has_low.sum() + self.has_high.sum()))
-        self.begin()
-
-    def begin(self) -> None:
-        """Start inside of the box, at the scale of an answer without bounds."""
-        problem = self.problem
+        # Start inside of the box, at the scale of an answer without bounds.
         first = np.zeros(self.n)
         first[0] = 1.0
         self.diagonal = abs(float(self.system.multiply(first)[0])) or 1.0
@@ -343,17 +346,10 @@ class _InteriorRun:
 
     def reach(self, below: Array, above: Array, way: _Direction) -> float:
         """Return how far a direction can be followed inside of all bounds."""
-        pairs = (
-            (below, -way.beta),
-            (above, way.beta),
-            (self.low, -way.low),
-            (self.high, -way.high),
-        )
-        least = np.inf
-        for room, loss in pairs:
-            shrinks = np.flatnonzero(loss > 0)
-            least = min(least, float((room[shrinks] / loss[shrinks]).min(initial=np.inf)))
-        return least
+        room = np.concatenate([below, above, self.low, self.high])
+        loss = np.concatenate([-way.beta, way.beta, -way.low, -way.high])
+        shrinks = np.flatnonzero(loss > 0)
+        return float((room[shrinks] / loss[shrinks]).min(initial=np.inf))
 
     def snapped(self, tol: float) -> Array:
         """Return β with those on their bounds whose prices say that they belong there."""

@@ -19,7 +19,7 @@ from mercer._typing import Array
 from mercer.gram.base import GramMatrix
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.landmarks.passes import PassSums
-from mercer.linalg.pcg import ConjugateSteps, Mask, conjugate_gradients
+from mercer.linalg.pcg import ConjugateSteps, Mask, column_products, conjugate_gradients
 from mercer.problems.landmark_losses import Curvatures, Curve, LandmarkClasses, Line, Slope
 from mercer.problems.landmark_squares import LandmarkFunctions, landmarks_of
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -100,15 +100,6 @@ class LandmarkNewton(Solver[LandmarkClasses, LandmarkFunctions]):
         return Outcome(value, descent.status, descent.steps)
 
 
-@dataclass(frozen=True, eq=False)
-class _NewtonStep:
-    """The solution of a Newton system, how many conjugate steps it took, and how they ended."""
-
-    D: Array
-    steps: int
-    stagnates: bool
-
-
 class _Refresh:
     """A preconditioner, made anew when it is out of date."""
 
@@ -119,7 +110,10 @@ class _Refresh:
 
     def at(self, point: _Point) -> Callable[[Array], Array]:
         """Return a preconditioner that is good enough for a point."""
-        if self.late or self.point is None or self._changed(self.point, point):
+        if self.point is not None:
+            before, now = self.point.sums.totals[2], point.sums.totals[2]
+            self.late = self.late or abs(now - before) > _CHANGE * before
+        if self.late:
             self._solve, self.point = self._make(point), point
             self._usual, self.late = math.inf, False
         return self._solve
@@ -129,11 +123,6 @@ class _Refresh:
         pace = steps / math.log(1 / share)
         self._usual = min(self._usual, pace)
         self.late = stagnates or (steps > _MANY_STEPS and pace > _SLOW * self._usual)
-
-    @staticmethod
-    def _changed(known: _Point, point: _Point) -> bool:
-        before, now = known.sums.totals[2], point.sums.totals[2]
-        return bool(abs(now - before) > _CHANGE * before)
 
 
 class _LandmarkDescent:
@@ -196,11 +185,7 @@ class _LandmarkDescent:
                 share = min(_LOOSE, max(error, _ENOUGH * self.tol / error))
                 self.near = share * error <= self.tol
                 self.precise = self.float64 or self.near or share * error <= _FAR
-                newton = self.direction(point, G, share)
-                preconditioners.note(newton.steps, share, newton.stagnates)
-                # Stagnation with a preconditioner of this very point: float32 has given all.
-                self.float64 = self.float64 or (newton.stagnates and preconditioners.point is point)
-                moved = self.step(point, newton.D)
+                moved = self.step(point, self.direction(point, G, share, preconditioners))
                 if moved is not None:
                     point = moved
                 elif self.float64 and point.precise:
@@ -252,7 +237,9 @@ class _LandmarkDescent:
             return parts[0]
         return lambda R: np.column_stack([part(R[:, j]) for j, part in enumerate(parts)])
 
-    def direction(self, point: _Point, G: Callable[[Array], Array], share: float) -> _NewtonStep:
+    def direction(
+        self, point: _Point, G: Callable[[Array], Array], share: float, known: _Refresh
+    ) -> Array:
         """Return the Newton step, solved until its error has fallen to a share."""
         rule = Curve(self.problem.loss, self.problem.C)
         here = self.basis.coefficients(point.W)
@@ -280,12 +267,15 @@ class _LandmarkDescent:
         found = conjugate_gradients(
             multiply, residual, going=going, precondition=G, pair=self.dots, max_iter=most
         )
-        return _NewtonStep(found.x if found.steps else G(residual), found.steps, stagnates)
+        known.note(found.steps, share, stagnates)
+        # Stagnation with a preconditioner of this very point: float32 has given all.
+        self.float64 = self.float64 or (stagnates and known.point is point)
+        return found.x if found.steps else G(residual)
 
     def dots(self, A: Array, B: Array) -> Array:
         """Return inner products: of each function, or of all where they share a loss."""
-        each = np.einsum("ij,ij->j", A, B)
-        return np.asarray(each.sum(keepdims=True) if self.problem.loss.joint else each)
+        each = column_products(A, B)
+        return each.sum(keepdims=True) if self.problem.loss.joint else each
 
     def step(self, point: _Point, D: Array) -> _Point | None:
         """Return the point after a step that lowers the objective, None where there is none."""

@@ -23,7 +23,7 @@ from mercer._typing import Array
 from mercer.gram.base import GramMatrix
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.landmarks.passes import PassSums
-from mercer.linalg.pcg import ConjugateSteps, Mask, conjugate_gradients
+from mercer.linalg.pcg import ConjugateSteps, Mask, column_products, conjugate_gradients
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_squares import (
     LandmarkFunctions,
@@ -75,7 +75,6 @@ class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
         budget: Budget,
         start: LandmarkFunctions | None,
     ) -> Outcome[LandmarkFunctions]:
-        del start
         low = landmarks_of(gram, problem.name)
         square = self.normal_matrix
         if square is None:
@@ -119,21 +118,9 @@ def solve_targets(
         value.coordinates[:, mine] = part.value.coordinates
         value.constants[mine] = part.value.constants
         parts.append(part)
-    return joined(value, parts)
-
-
-def joined(
-    value: LandmarkFunctions, parts: list[Solution[LandmarkFunctions]]
-) -> Solution[LandmarkFunctions]:
-    """Return the answers of independent problems as one."""
-    early = [part.status for part in parts if part.status is not Status.OPTIMAL]
-    statistics = Statistics(
-        sum(part.statistics.iterations for part in parts),
-        sum(part.statistics.seconds for part in parts),
-        sum(part.statistics.evaluations for part in parts),
-    )
-    certificate = Certificate.total([part.certificate for part in parts])
-    return Solution(value, early[0] if early else Status.OPTIMAL, certificate, statistics)
+    proof = Certificate.total([part.certificate for part in parts])
+    statistics = Statistics(proof.iterations, proof.seconds, proof.kernel_evaluations)
+    return Solution(value, Status(proof.status), proof, statistics)
 
 
 class _RidgeDescent:
@@ -174,7 +161,7 @@ class _RidgeDescent:
                 self.status = Status.INTERRUPTED
                 break
             residual = self.basis.coordinates(sums.products[:, :-1]) - self.ridge * W
-            rho = _dots(residual, self.precondition(residual))
+            rho = column_products(residual, self.precondition(residual))
             if not number:
                 first = np.maximum(rho, 1e-300)
             worst = float(np.sqrt((rho / first).max()))
@@ -227,11 +214,6 @@ class _RidgeDescent:
             self.steps += 1
             return np.asarray(self.basis.coordinates(sums.products) + self.ridge * direction)
 
-        found = conjugate_gradients(
+        return conjugate_gradients(
             multiply, residual, going=going, precondition=self.precondition, max_iter=sys.maxsize
-        )
-        return found.x
-
-
-def _dots(A: Array, B: Array) -> Array:
-    return np.asarray(np.einsum("ij,ij->j", A, B))
+        ).x

@@ -85,7 +85,7 @@ class LaplaceEvidence:
 
     def mode(self, K: Array) -> Mode:
         """Find the mode by Newton's method, with steps halved where they go too far."""
-        f = a = np.zeros(len(self.y))
+        f = np.zeros(len(self.y))
         best: Mode | None = None
         signs = 2 * self.y - 1
         for _ in range(self.max_iter):
@@ -139,11 +139,10 @@ class LaplaceEvidence:
         # The mode moves with θ too: uᵀ ∂K v is what that adds.
         u = s - R @ (K @ s)
         v = self.y - mode.pi
-        M = R
-        M *= -0.5
-        M += 0.5 * np.outer(mode.a, mode.a)
-        M += 0.5 * (np.outer(u, v) + np.outer(v, u))
-        return mode.value, self.family.contract(theta, lambda i, j: M[i, j])[0]
+        R *= -0.5
+        R += 0.5 * np.outer(mode.a, mode.a)
+        R += 0.5 * (np.outer(u, v) + np.outer(v, u))
+        return mode.value, self.family.contract(theta, lambda i, j: R[i, j])[0]
 
 
 def logistic_mean(mean: Array, variance: Array) -> Array:

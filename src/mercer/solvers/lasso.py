@@ -259,7 +259,7 @@ def _descend(
 
     def judge(v: Array, slopes: Array) -> Bounds:
         rr = max(problem.yy - float(v @ (q + slopes)), 0.0)
-        return problem.bounds(v, slopes, rr, problem.yy - float(v @ q))
+        return problem.judge(v, slopes, rr, problem.yy - float(v @ q)).bounds
 
     while epochs < most:
         rounds = min(2, most - epochs)

@@ -91,8 +91,7 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
         U, s, Vt = self._svd
         kept = s > max(U.shape[0], Vt.shape[1]) * np.finfo(float).eps * s.max(initial=0.0)
         scales = np.divide(s, s * s + alpha, out=np.zeros_like(s), where=kept)
-        w: Array = Vt.T @ (scales * (U.T @ y))
-        return w
+        return np.asarray(Vt.T @ (scales * (U.T @ y)))
 
 
 def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:
@@ -127,7 +126,6 @@ class LeastSquares:
 
     x: Array
     rank: int
-    singular_values: Array
 
 
 def accurate(A: Array, b: Array) -> LeastSquares:
@@ -161,5 +159,5 @@ def accurate(A: Array, b: Array) -> LeastSquares:
         x += step
         r += f - U @ inside
     if rank < A.shape[1]:  # the shortest answer is the one in the columns as they were given
-        return LeastSquares(linalg.lstsq(A, b, lapack_driver="gelsd")[0], rank, s)
-    return LeastSquares((x * scales).astype(float), rank, s)
+        return LeastSquares(linalg.lstsq(A, b, lapack_driver="gelsd")[0], rank)
+    return LeastSquares((x * scales).astype(float), rank)

@@ -16,7 +16,7 @@ SIAM Journal on Optimization 28 (2018).
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,19 +57,8 @@ _BLOCK_BYTES = 1 << 20
 """Rows that are multiplied at a time: about the size of an L2 cache."""
 
 
-@dataclass
-class LinearIterate:
-    """Where a solver stands: weights, multipliers, steps so far and how it ended."""
-
-    w: Array
-    beta: Array
-    iterations: int = 0
-    status: Status = Status.MAX_ITER
-
-    @property
-    def outcome(self) -> Outcome[LinearAnswer]:
-        """What the base of the solvers takes."""
-        return Outcome(LinearAnswer(self.w, self.beta), self.status, self.iterations)
+Found = Outcome[LinearAnswer]
+"""Where a stage stands, and how many steps led there."""
 
 
 @dataclass(frozen=True)
@@ -97,45 +86,25 @@ class LinearNewton(FeatureSolver[LinearProblem, LinearAnswer]):
         if start is None:
             first = self._from_sample(rows, problem, budget)
         else:
-            first = LinearIterate(start.w, start.multipliers)
+            first = Outcome(start, Status.MAX_ITER)
         # The last stage gains digits at little cost.
-        return self._stages(rows, problem, budget, first, polish=True).outcome
+        return _WindowStages(rows, problem, budget, first, True, self.largest_system).solve()
 
-    def _stages(
-        self,
-        rows: DesignRows,
-        problem: LinearProblem,
-        budget: Budget,
-        start: LinearIterate,
-        polish: bool,
-    ) -> LinearIterate:
-        stages = _WindowStages(rows, problem, budget, start, polish, self.largest_system)
-        return stages.solve()
-
-    def _from_sample(
-        self, rows: DesignRows, problem: LinearProblem, budget: Budget
-    ) -> LinearIterate:
+    def _from_sample(self, rows: DesignRows, problem: LinearProblem, budget: Budget) -> Found:
         """Start from the answer on a sample of rows, whose losses weigh more to make up for it."""
         n = len(rows)
         m = n // SAMPLE_SHARE
         if m < max(self.least_sample, 10 * rows.columns):
-            return LinearIterate(np.zeros(rows.columns), np.zeros(n))
+            return Outcome(LinearAnswer(np.zeros(rows.columns), np.zeros(n)), Status.MAX_ITER)
         some = np.sort(self.random.permutation(n)[:m])
         share = n / m
-        sample = LinearProblem(
-            problem.name,
-            problem.p[some],
-            problem.lo[some] * share,
-            problem.hi[some] * share,
-            problem.D[some] / share,
-            problem.epsilon,
-            constant=problem.constant,
-        )
+        lo, hi, D = problem.lo[some] * share, problem.hi[some] * share, problem.D[some] / share
+        sample = replace(problem, p=problem.p[some], lo=lo, hi=hi, D=D)
         part = rows.take(some)
         rough = budget.but(tol=SAMPLE_TOLERANCE * float(np.abs(sample.p).mean()))
         first = self._from_sample(part, sample, rough)
-        found = self._stages(part, sample, rough, first, polish=False)
-        return LinearIterate(found.w, np.zeros(n), found.iterations)
+        found = _WindowStages(part, sample, rough, first, False, self.largest_system).solve()
+        return replace(found, value=LinearAnswer(found.value.w, np.zeros(n)))
 
 
 class _WindowStages:
@@ -146,13 +115,13 @@ class _WindowStages:
         rows: DesignRows,
         problem: LinearProblem,
         budget: Budget,
-        start: LinearIterate,
+        start: Found,
         polish: bool,
         largest_system: int,
     ) -> None:
         self.rows, self.problem, self.budget, self.tol = rows, problem, budget, budget.tol
         self.max_iter = budget.max_iter if budget.max_iter >= 0 else sys.maxsize
-        self.w, self.centre, self.steps = start.w, start.beta, start.iterations
+        (self.w, self.centre), self.steps = start.value, start.iterations
         norms = rows.squared_norms()
         self.longest = float(np.sqrt(norms.max())) or 1.0
         self.total_norm = float(norms.sum())
@@ -166,9 +135,9 @@ class _WindowStages:
         # How far residuals may still move; unknown before the first answer.
         self.reach = 2 * FIRST_WINDOW * self.scale if start.iterations else np.inf
 
-    def solve(self) -> LinearIterate:
-        best, least, waited = LinearIterate(self.w, self.centre), np.inf, 0
-        best.status = Status.STALLED
+    def solve(self) -> Found:
+        best, status = LinearAnswer(self.w, self.centre), Status.STALLED
+        least, waited = np.inf, 0
         for _ in range(MOST_STAGES):
             self._stage()
             violation = self.problem.violation(self.residual, self.beta)
@@ -178,16 +147,15 @@ class _WindowStages:
             waited += 1
             if violation + share < least:
                 least, waited = violation + share, 0
-                best = LinearIterate(self.w, self.beta.copy(), 0, Status.STALLED)
+                best = LinearAnswer(self.w, self.beta.copy())
             stopped = self.budget.stop(violation, self.steps)
             if stopped is not None:
-                best.status = stopped
+                status = stopped
                 break
             if waited >= PATIENCE and self._settled():
                 break
             self._narrow(violation)
-        best.iterations = self.steps
-        return best
+        return Outcome(best, status, self.steps)
 
     def _narrow(self, violation: float) -> None:
         """Centre the next stage on these multipliers, with a smaller window."""
@@ -195,19 +163,17 @@ class _WindowStages:
         self.reach = 2 * violation
         self.narrowed += 1
 
-    def _polished(self, violation: float, share: float) -> LinearIterate:
+    def _polished(self, violation: float, share: float) -> Found:
         """Add one stage, which costs little once the free rows are known and gains many digits."""
-        found = LinearIterate(self.w, self.beta.copy(), self.steps, Status.OPTIMAL)
+        found, steps = LinearAnswer(self.w, self.beta.copy()), self.steps
         if violation > 0 and self.polish and self.problem.D.max() == 0:
             self.max_iter = self.steps + POLISHING_STEPS
             self._narrow(violation)
             self._stage()
-            if (
-                self.problem.violation(self.residual, self.beta) < violation
-                and self._gap() <= share
-            ):
-                return LinearIterate(self.w, self.beta, found.iterations, Status.OPTIMAL)
-        return found
+            after = self.problem.violation(self.residual, self.beta)
+            if after < violation and self._gap() <= share:
+                found = LinearAnswer(self.w, self.beta)
+        return Outcome(found, Status.OPTIMAL, steps)
 
     def _smoothing(self) -> tuple[float, float]:
         """Return the window in units of the residual, and the least τ that keeps systems solvable.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -98,11 +98,9 @@ class LogisticNewton(Solver[Stated, LogisticAnswer]):
         coef = np.zeros((space.length, problem.functions)) if start is None else start.coef
         small = space.entries <= _SMALL
         with _parallel.one_blas_thread() if small else nullcontext():
-            found = _descend(problem, space, coef, budget)
-        answer = LogisticAnswer(found.w.coef, found.view.bias)
+            found = _descend(problem, space, Element(space, coef), budget)
         # Fresh values: those that went along with the steps have gathered rounding.
-        product = space.product(problem, answer, space.values(answer.coef))
-        return Outcome(answer, found.status, found.steps, product)
+        return replace(found, product=problem.products(found.value, space.values))
 
 
 @dataclass(frozen=True)
@@ -133,48 +131,35 @@ class KernelLogisticNewton(LogisticNewton[LogisticProblem]):
         return FunctionSpace(gram, self.most_factored)
 
 
-@dataclass(frozen=True, eq=False)
-class _LogisticEnd:
-    """Where Newton's steps ended."""
-
-    w: Element
-    view: View
-    steps: int
-    status: Status
-
-
-def _descend(problem: LogisticProblem, space: Space, start: Array, budget: Budget) -> _LogisticEnd:
-    w = Element(space, start)
+def _descend(
+    problem: LogisticProblem, space: Space, w: Element, budget: Budget
+) -> Outcome[LogisticAnswer]:
     view = problem.with_best_bias(w.values)
     total = float(problem.C.sum())
-    steps, best = 0, math.inf
-    while True:
-        g = _gradient(problem, space, w, view)
+    steps, best, status = 0, math.inf, None
+    while status is None:
+        V = Element(space, space.adjoint(view.beta))
+        g = w.plus(-1.0, V) if problem.penalised else V.opposite()
         norm, slope = g.dot(g), space.size(g) / total
         value = view.loss + (w.dot(w) / 2 if problem.penalised else 0.0)
         near = not problem.penalised or norm / 2 <= SHARPNESS * budget.tol * value
         # A step of Newton's that gains nothing any more has met rounding.
         still = steps > 0 and norm > 0.25 * best and norm <= 1e-20 * total * value
-        if (near and slope <= budget.tol) or still:
-            return _LogisticEnd(w, view, steps, Status.OPTIMAL)
-        best = min(best, norm)
-        stopped = budget.stop(slope, steps)
-        if stopped is not None:
-            return _LogisticEnd(w, view, steps, stopped)
-        steps += 1
+        done = (near and slope <= budget.tol) or still
+        status = Status.OPTIMAL if done else budget.stop(slope, steps)
+        if status is not None:
+            break
+        best, steps = min(best, norm), steps + 1
         d = _direction(problem, space, view, g, norm)
         if problem.functions > 1:
             # Only differences of functions matter to the loss; the penalty wants their sum zero.
             d = Element(space, d.coef - d.coef.mean(axis=1, keepdims=True))
         moved = _search(problem, w, view, d, g.dot(d), value)
         if moved is None:
-            return _LogisticEnd(w, view, steps, Status.STALLED)
-        w, view = moved
-
-
-def _gradient(problem: LogisticProblem, space: Space, w: Element, view: View) -> Element:
-    V = Element(space, space.adjoint(view.beta))
-    return w.plus(-1.0, V) if problem.penalised else V.opposite()
+            status = Status.STALLED
+        else:
+            w, view = moved
+    return Outcome(LogisticAnswer(w.coef, view.bias), status, steps)
 
 
 def _direction(
@@ -264,10 +249,6 @@ class WeightSpace:
             return np.asarray(1 + diagonal)
         return np.maximum(diagonal, 1e-12 * max(float(diagonal.max()), 1e-300))
 
-    def product(self, problem: LogisticProblem, answer: LogisticAnswer, F: Array) -> Array:
-        """Return what ``problem.certify`` takes as the product, given the values F: X W."""
-        return F
-
     def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
         """Form the Newton matrix and factor it; None where it is too large for that."""
         d, k = r.coef.shape
@@ -324,8 +305,7 @@ class WeightSpace:
                     H[other, mine] = H[mine, other].T
                     U[other, a] = U[mine, b]
             if problem.intercept:
-                M = np.linalg.pinv(problem.bias_curvature(view), hermitian=True)
-                H -= U @ M @ U.T
+                H -= U @ problem.bias_inverse(view) @ U.T
         return H
 
     def _sparse_hessian(self, problem: LogisticProblem, view: View) -> Array:
@@ -385,17 +365,13 @@ class FunctionSpace:
             bent = bend(P[n:])
             return P[:n] + bent if problem.penalised else bent
 
-        def with_values(R: Array) -> Array:
-            return np.concatenate([R, self.values(R)])
-
-        def pair(R: Array, Z: Array) -> Array:
-            return whole_product(R, Z[n:])
-
-        return _iterate(multiply, r.coef, with_values, share, pair)[:n]
-
-    def product(self, problem: LogisticProblem, answer: LogisticAnswer, F: Array) -> Array:
-        """Return K c, and beside it K β of the dual point."""
-        return np.hstack([F, self.values(problem.with_best_bias(F, answer.bias).beta)])
+        return _iterate(
+            multiply,
+            r.coef,
+            lambda R: np.concatenate([R, self.values(R)]),
+            share,
+            lambda R, Z: whole_product(R, Z[n:]),
+        )[:n]
 
     def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
         """Factor I + √A K √A, A the curvatures of the rows, for two classes and not too many rows.

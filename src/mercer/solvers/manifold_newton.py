@@ -72,7 +72,7 @@ class ManifoldNewton(Solver[ManifoldProblems, ManifoldFunctions]):
         # Large products have threads of their own, and what is left are small matrices.
         with _parallel.one_blas_thread():
             subspace = Subspace(sample, problem.parts[0], gram.multiply)
-            return _NewtonDescent(problem, gram, subspace, budget).solve()
+            return _NewtonDescent(problem, gram, subspace, budget, start).solve()
 
     def sample(self, gram: GramMatrix, stiffness: float) -> Array:
         """Return columns of K at random points.
@@ -149,11 +149,11 @@ class Subspace:
                 break
             gradient = self.base @ v - f.T @ (problem.weights * problem.errors(u, bias))
             step = linalg.cho_solve(self.factor(problem, d), -gradient, check_finite=False)
-            line = _Line(problem, u, f @ step, float(v @ self.base @ step), step @ self.base @ step)
-            share = line.search(float(gradient @ step))
+            du, bent = f @ step, self.base @ step
+            share = _search(problem, u, du, float(gradient @ step), float(v @ bent), step @ bent)
             if share == 0:
                 break
-            v, u = v + share * step, u + share * line.du
+            v, u = v + share * step, u + share * du
             before = d if share == 1 else None
         return v
 
@@ -161,33 +161,33 @@ class Subspace:
 Factor = tuple[Array, bool]
 
 
-class _Line:
-    """The objective along a step: losses of the labelled points and a parabola for the rest."""
+def _search(
+    problem: ManifoldProblem, u: Array, du: Array, slope: float, cross: float, square: float
+) -> float:
+    """Halve a step until the objective falls enough; 0 where it never does.
 
-    def __init__(
-        self, problem: ManifoldProblem, u: Array, du: Array, cross: float, square: float
-    ) -> None:
-        self.problem, self.u, self.du = problem, u, du
-        self.cross, self.square = cross, float(square)
+    Along the step it is the losses of the labelled points, and a parabola for the rest.
+    """
 
-    def change(self, share: float) -> float:
-        """Return the objective, up to a constant."""
-        u = self.u + share * self.du
-        e = self.problem.errors(u, self.problem.best_bias(u))
-        loss = float(self.problem.weights @ e**2) / 2
-        return loss + share * self.cross + share**2 * self.square / 2
+    def along(share: float) -> float:
+        at = u + share * du
+        e = problem.errors(at, problem.best_bias(at))
+        loss = float(problem.weights @ e**2) / 2
+        return loss + share * cross + share**2 * square / 2
 
-    def search(self, slope: float) -> float:
-        """Halve the step until the objective falls enough; 0 where it never does."""
-        first = self.change(0.0)
-        return backtrack(self.change, first, slope, hidden=_HIDDEN, smallest=_SHORTEST_STEP).size
+    return backtrack(along, along(0.0), slope, hidden=_HIDDEN, smallest=_SHORTEST_STEP).size
 
 
 class _NewtonDescent:
     """The state of a solution on its way."""
 
     def __init__(
-        self, problem: ManifoldProblems, gram: GramMatrix, subspace: Subspace, budget: Budget
+        self,
+        problem: ManifoldProblems,
+        gram: GramMatrix,
+        subspace: Subspace,
+        budget: Budget,
+        start: ManifoldFunctions | None,
     ) -> None:
         self.problem, self.problems = problem, problem.parts
         self.gram, self.subspace, self.budget = gram, subspace, budget
@@ -195,8 +195,12 @@ class _NewtonDescent:
         self.products = 1  # the one that made the subspace
         self.reason: Status | None = None
         self._factors: dict[tuple[bytes, bytes], Factor] = {}
-        best = np.stack([subspace.minimise(part) for part in self.problems], axis=1)
-        self.coef, self.values = subspace.coef(best), subspace.values(best)
+        if start is None:
+            best = np.stack([subspace.minimise(part) for part in self.problems], axis=1)
+            self.coef, self.values = subspace.coef(best), subspace.values(best)
+        else:
+            self.coef, self.values = start.coef.copy(), gram.multiply(start.coef)
+            self.products += 1
 
     def solve(self) -> Outcome[ManifoldFunctions]:
         """Descend, and again from values in double precision while that is worth it."""
@@ -219,11 +223,6 @@ class _NewtonDescent:
         if max(gaps) <= max(tol, _ROUNDING):
             status = Status.NONCONVEX if min(gaps) < _NEGATIVE_GAP else Status.OPTIMAL
         return Outcome(found, status, self.products, product)
-
-    def multiply(self, V: Array) -> Array:
-        """Return KV."""
-        self.products += 1
-        return self.gram.multiply(V)
 
     def over(self) -> bool:
         """Whether products or time are used up."""
@@ -249,8 +248,8 @@ class _NewtonDescent:
                 j, d, v = column.number, found.step[:, i], found.values[:, i]
                 cross = self.a * float(d @ column.values) + float(rough[:, i] @ column.values)
                 square = self.a * float(d @ v) + float(rough[:, i] @ v)
-                line = _Line(column.problem, column.u, v[column.problem.rows], cross, square)
-                share = line.search(float(G[:, i] @ v))
+                du, slope = v[column.problem.rows], float(G[:, i] @ v)
+                share = _search(column.problem, column.u, du, slope, cross, square)
                 self.coef[:, j] += share * d
                 self.values[:, j] += share * v
                 unmoved = share == 1 and column.bends_alike(self.values[column.problem.rows, j])
@@ -281,7 +280,8 @@ class _NewtonDescent:
         def precondition(r: Array) -> Array:
             """Return functions by their coefficients, and below them their values."""
             nonlocal size
-            Kr = self.multiply(r)
+            self.products += 1
+            Kr = self.gram.multiply(r)
             size = column_products(r, Kr) / (2 * a)
             inner = space.project(r)
             for i, factor in enumerate(factors):
@@ -376,10 +376,8 @@ def _orthonormal(Y: Array) -> Array:
     """Return an orthonormal basis of the columns of Y, up to rounding."""
     sizes, turn = np.linalg.eigh(_symmetric(Y.T @ Y))
     seen = sizes > _ROUNDING * sizes.max(initial=0.0)
-    basis: Array = Y @ (turn[:, seen] / np.sqrt(sizes[seen]))
-    return basis
+    return np.asarray(Y @ (turn[:, seen] / np.sqrt(sizes[seen])))
 
 
 def _symmetric(A: Array) -> Array:
-    half: Array = (A + A.T) / 2
-    return half
+    return np.asarray((A + A.T) / 2)

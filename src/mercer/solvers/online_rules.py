@@ -25,6 +25,8 @@ _ROUNDS = 60
 """A limit of rounds: what is found by then is a bound in any case."""
 _MOST_ROWS = 400
 """Rows of the working set whose least point non-negative least squares find in a moment."""
+_SERVED = 1e-6
+"""Rows whose margin is by no more than this share too small are served."""
 _MOST_CELLS = 20_000_000
 """Products of the working set with all rows that are kept: 160 megabytes."""
 
@@ -241,27 +243,10 @@ def bound_on_mistakes(
 ) -> MistakeBound:
     """Return the bound on mistakes, by the widest margin or by that of a known separator.
 
-    Parameters
-    ----------
-    rows, squares
-        Products of signed rows and their squares, as :func:`mistake_bound` takes them.
-    own : array
-        The values yᵢf(xᵢ) > 0 of a separator, and its norm.
-    """
-    found = mistake_bound(rows, squares, np.argsort(own, kind="stable")[:_FIRST_ROWS])
-    best = max(found.margin, float(own.min()) / norm if norm > 0 else 0.0)
-    return MistakeBound(found.radius, best, max(found.widest, best))
-
-
-def mistake_bound(
-    rows: Callable[[IntArray], Array], squares: Array, start: IntArray, tol: float = 1e-6
-) -> MistakeBound:
-    """Find the separator through the origin with the widest margin.
-
-    It is the point of least norm in the convex hull of the vectors zᵢ = yᵢx̃ᵢ (A. Novikoff, On
-    convergence proofs on perceptrons, 1962). The hull of a few rows is solved, the rows that its
-    separator serves worst are added, until there are none: the margin over all rows is a lower
-    bound of γ, the norm for the few rows an upper one.
+    The separator through the origin with the widest margin is the point of least norm in the convex
+    hull of the vectors zᵢ = yᵢx̃ᵢ (A. Novikoff, On convergence proofs on perceptrons, 1962). The
+    hull of a few rows is solved, the rows that its separator serves worst are added, until there
+    are none: the margin over all rows is a lower bound of γ, the norm for the few an upper one.
 
     Parameters
     ----------
@@ -269,25 +254,26 @@ def mistake_bound(
         Takes row numbers, returns zᵢ·zⱼ for these rows and all j.
     squares : array
         ‖zᵢ‖² of all rows.
-    start : array
-        The first rows.
+    own : array
+        The values yᵢf(xᵢ) > 0 of a known separator, of this ``norm``.
     """
     n = len(squares)
     radius = math.sqrt(max(float(squares.max()), 0.0))
-    inside = np.unique(start)
+    inside = np.sort(np.argsort(own, kind="stable")[:_FIRST_ROWS])
     products = rows(inside)
-    margin, widest = 0.0, radius
+    margin, widest = max(float(own.min()) / norm, 0.0) if norm > 0 else 0.0, radius
     most = max(2, min(_MOST_ROWS, _MOST_CELLS // n))
     for _ in range(_ROUNDS):
         beta = _least_point(products[:, inside])
         values = beta @ products
-        norm = math.sqrt(max(float(beta @ values[inside]), 0.0))
-        if norm <= 1e-12 * radius:
-            return MistakeBound(radius, 0.0, 0.0)
-        margin = max(margin, float(values.min()) / norm)
-        widest = min(widest, norm)
+        least = math.sqrt(max(float(beta @ values[inside]), 0.0))
+        if least <= 1e-12 * radius:
+            widest = 0.0
+            break
+        margin = max(margin, float(values.min()) / least)
+        widest = min(widest, least)
         worst = np.argsort(values, kind="stable")[:_ADDED]
-        worst = np.setdiff1d(worst[values[worst] < norm * norm * (1 - tol)], inside)
+        worst = np.setdiff1d(worst[values[worst] < least * least * (1 - _SERVED)], inside)
         if not worst.size or len(inside) + len(worst) > most:
             break
         inside = np.concatenate([inside, worst])

@@ -30,14 +30,11 @@ class MatrixSpectrum:
 
     def solve(self, B: Array, alpha: float) -> Array:
         """Return (K + λI)⁺B, of least norm where the matrix is singular."""
-        weights = self._inverse(np.array([alpha]))
-        answer: Array = self.vectors @ (weights * (self.vectors.T @ B))
-        return answer
+        return np.asarray(self.path(B, np.array([alpha]))[0])
 
     def multiply(self, V: Array) -> Array:
         """Return KV."""
-        product: Array = self.vectors @ (self.values[:, None] * (self.vectors.T @ V))
-        return product
+        return np.asarray(self.vectors @ (self.values[:, None] * (self.vectors.T @ V)))
 
     def path(self, B: Array, alphas: Array) -> Array:
         """Return (K + λI)⁺B for every λ: an array of shape (alphas, n, columns)."""
@@ -45,8 +42,7 @@ class MatrixSpectrum:
         weights = self._inverse(alphas)
         scaled = weights[:, :, None] * turned[:, None, :]
         flat = self.vectors @ scaled.reshape(len(turned), -1)
-        shaped: Array = flat.reshape(len(turned), len(alphas), -1).transpose(1, 0, 2)
-        return shaped
+        return np.asarray(flat.reshape(len(turned), len(alphas), -1).transpose(1, 0, 2))
 
     def inverse_diagonals(self, alphas: Array) -> Array:
         """Return the diagonal of (K + λI)⁻¹ for every λ: an array of shape (alphas, n)."""
@@ -56,8 +52,7 @@ class MatrixSpectrum:
                 f"alpha={float(np.min(alphas)):g}. Give larger values of alpha."
             )
         squares = self.vectors**2
-        diagonals: Array = (squares @ self._inverse(alphas)).T
-        return diagonals
+        return np.asarray((squares @ self._inverse(alphas)).T)
 
     def freedoms(self, alphas: Array) -> Array:
         """Return the effective degrees of freedom tr K(K + λI)⁻¹ for every λ."""
@@ -66,8 +61,7 @@ class MatrixSpectrum:
     def _inverse(self, alphas: Array) -> Array:
         shifted = self.values[:, None] + alphas
         regular = np.abs(shifted) > self.rounding
-        inverse: Array = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=regular)
-        return inverse
+        return np.asarray(np.divide(1.0, shifted, out=np.zeros_like(shifted), where=regular))
 
 
 class FeatureSpectrum:

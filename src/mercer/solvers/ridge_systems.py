@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import GramMatrix
 from mercer.gram.scaled import ScaledGram
 from mercer.linalg.cholesky import Cholesky
-from mercer.linalg.pcg import LowRank, Product, conjugate_gradients, residual_above
+from mercer.linalg.pcg import ConjugateSteps, LowRank, Mask, Product, conjugate_gradients
 from mercer.linalg.pivoted import pivoted_cholesky
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -30,6 +31,8 @@ _ROUNDS = 4
 """Restarts of conjugate gradients on the true residual; each has to gain a factor of 3 at least."""
 _MOST_RANK = 1000
 """Columns of a preconditioner: more cost more than the steps that they save."""
+_FEW_ROWS = 1000
+"""Rows whose matrix (8 MB) needs no question about the memory, which takes a while."""
 _MANY_ALPHAS = 8
 """Different λ from which one eigendecomposition is cheaper than a factor for each."""
 
@@ -75,14 +78,15 @@ class RidgeSolver(Solver[RidgeProblem, RidgeFunctions]):
             if self.method == "auto" and method != "eigen":
                 method = choose(len(B), alpha, self.cheap, features is not None)
             found = _METHODS[method](task)
-            c, f = system.scale[:, None] * found.c, found.f / system.scale[:, None]
+            assert found.product is not None
+            c, f = system.scale[:, None] * found.value, found.product / system.scale[:, None]
             if problem.intercept:
                 # What a constant of 1 would be answered with, as often as makes the sum of c zero.
-                b = c[:, :-1].sum(axis=0) / c[:, -1].sum()
+                b = c[:, :-1].sum(axis=0) / (c[:, -1].sum() or 1.0)
                 c, f = c[:, :-1] - b * c[:, -1:], f[:, :-1] - b * f[:, -1:]
                 intercepts[mine] = b
             C[:, mine], F[:, mine] = c, f
-            steps, used = steps + found.steps, found.method
+            steps, used = steps + found.iterations, found.details["method"]
             status = found.status if status == Status.OPTIMAL else status
         value = RidgeFunctions(C, intercepts)
         return Outcome(value, status, steps, F, {"method": used})
@@ -101,17 +105,6 @@ class _Task:
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """c and f = SKSc, and how they were found."""
-
-    c: Array
-    f: Array
-    method: str
-    status: Status
-    steps: int
-
-
 def _few_features(system: ScaledGram) -> Array | None:
     """Return F with FFᵀ = SKS as a dense array, where it has fewer columns than rows."""
     phi = system.features()
@@ -120,23 +113,22 @@ def _few_features(system: ScaledGram) -> Array | None:
     return np.asarray(phi.toarray() if sparse.issparse(phi) else phi)
 
 
-_FEW_ROWS = 1000
-"""Rows whose matrix (8 MB) needs no question about the memory, which takes a while."""
-
-
 def choose(n: int, alpha: float, cheap: bool, has_features: bool) -> str:
     """Return the method for a problem of n rows."""
     if has_features and alpha > 0:
         return "cg"
-    there = None if n <= _FEW_ROWS else _memory.available_bytes()
-    single = there is None or 4.4 * n**2 < there
-    double = there is None or 8.8 * n**2 < there
-    if alpha > 0 and cheap and n >= _MIXED_FROM and single:
+    if alpha > 0 and cheap and n >= _MIXED_FROM and _fits(n, 4):
         return "mixed"
-    return "cg" if alpha > 0 and not double else "cholesky"
+    return "cg" if alpha > 0 and not _fits(n, 8) else "cholesky"
 
 
-def _dense(task: _Task) -> _Found:
+def _fits(n: int, size: int) -> bool:
+    """Tell whether a factor of n rows, of numbers of so many bytes, fits the memory."""
+    there = None if n <= _FEW_ROWS else _memory.available_bytes()
+    return there is None or 1.1 * size * n**2 < there
+
+
+def _dense(task: _Task) -> Outcome[Array]:
     """Factorise K + λI in float64, in the memory of K, whose other triangle gives residuals."""
     B, alpha = task.B, task.alpha
     K = task.system.dense()
@@ -157,44 +149,35 @@ def _dense(task: _Task) -> _Found:
     c = factor.solve(B)
     f = factor.multiply(c)
     c += factor.solve(B - f - alpha * c)
-    return _Found(c, factor.multiply(c), "cholesky", Status.OPTIMAL, 1)
+    return Outcome(c, Status.OPTIMAL, 1, factor.multiply(c), {"method": "cholesky"})
 
 
-def _mixed(task: _Task) -> _Found:
+def _mixed(task: _Task) -> Outcome[Array]:
     """Refine with a float32 factor: residuals are float64, computed block by block."""
-    most = min(task.budget.max_iter, _MOST_REFINEMENTS)
+    limit = task.budget.max_iter
+    most = _MOST_REFINEMENTS if limit < 0 else min(limit, _MOST_REFINEMENTS)
     # Nothing holds on to the factor: where a float64 one is needed its memory is free again.
     found = _refined(task, _single(task), most, "mixed")
-    if found.status == Status.OPTIMAL or not _double_fits(task.system.shape[0]):
-        return found
-    return _dense(task)
+    slow = found.status in (Status.MAX_ITER, Status.STALLED)
+    return _dense(task) if slow and _fits(task.system.shape[0], 8) else found
 
 
 def _single(task: _Task) -> Product:
-    factor = _single_factor(task.system, task.alpha)
-    return lambda R: factor.solve(R).astype(np.float64)
-
-
-def _single_factor(system: ScaledGram, alpha: float) -> Cholesky:
-    """Return the factor of K + λI in float32, with a larger λ where rounding asks for it."""
-    shift = alpha
-    K = system.dense(np.float32)
+    """Return the inverse of K + λI in float32, with a larger λ where rounding asks for it."""
+    shift = task.alpha
+    K = task.system.dense(np.float32)
     rounding = float(np.finfo(np.float32).eps) * float(np.diagonal(K).astype(float).sum())
     while True:
         try:
-            return Cholesky(K, shift)
+            factor = Cholesky(K, shift)
+            return lambda R: factor.solve(R).astype(np.float64)
         except NotPositiveDefinite:
-            shift = alpha + rounding if shift == alpha else 10 * shift
+            shift = task.alpha + rounding if shift == task.alpha else 10 * shift
             del K
-            K = system.dense(np.float32)
+            K = task.system.dense(np.float32)
 
 
-def _double_fits(n: int) -> bool:
-    there = _memory.available_bytes()
-    return there is None or 8.8 * n**2 < there
-
-
-def _iterate(task: _Task) -> _Found:
+def _iterate(task: _Task) -> Outcome[Array]:
     """Multiply with K only; a low-rank factor of K makes the steps few."""
     F = task.features
     if F is None:
@@ -204,12 +187,21 @@ def _iterate(task: _Task) -> _Found:
     return _refined(task, LowRank(F, task.alpha), task.budget.max_iter, "cg")
 
 
-def _refined(task: _Task, precondition: Product, most: int, method: str) -> _Found:
+def _refined(task: _Task, precondition: Product, most: int, method: str) -> Outcome[Array]:
     """Run conjugate gradients, and again on the true residual until that does not help."""
     system, B, alpha, tol = task.system, task.B, task.alpha, task.budget.tol
+    budget, stopped = task.budget.but(max_iter=most), None
 
     def multiply(V: Array) -> Array:
         return np.asarray(system.multiply(V) + alpha * V)
+
+    def going(at: ConjugateSteps) -> Mask:
+        nonlocal stopped
+        sizes = np.linalg.norm(at.residual, axis=0)
+        wanted = sizes > goal
+        if wanted.any():
+            stopped = budget.stop(float((sizes / lengths).max()), steps + at.steps)
+        return wanted if stopped is None else np.False_
 
     c, residual = np.zeros_like(B), B
     f = np.zeros_like(B)
@@ -220,16 +212,11 @@ def _refined(task: _Task, precondition: Product, most: int, method: str) -> _Fou
         size = float((np.linalg.norm(residual, axis=0) / lengths).max())
         if size <= tol or size > 0.3 * before or status not in (Status.OPTIMAL, Status.STALLED):
             break
-        inner = max(tol / size, 1e-14)
+        goal = max(tol / size, 1e-14) * np.linalg.norm(residual, axis=0)
         part = conjugate_gradients(
-            multiply,
-            residual,
-            going=residual_above(inner, residual),
-            precondition=precondition,
-            max_iter=most - steps,
-            deadline=task.budget.deadline,
+            multiply, residual, going=going, precondition=precondition, max_iter=sys.maxsize
         )
-        steps, status, before = steps + part.steps, Status(part.status), size
+        steps, status, before = steps + part.steps, stopped or Status(part.status), size
         c_new = c + part.x
         f_new = system.multiply(c_new)
         residual_new = B - f_new - alpha * c_new
@@ -239,15 +226,15 @@ def _refined(task: _Task, precondition: Product, most: int, method: str) -> _Fou
     # Rounding sets the floor of the residual; what is that small is as good as it gets.
     if status in (Status.OPTIMAL, Status.STALLED):
         status = Status.OPTIMAL if worst < max(1e3 * tol, 1e-10) else Status.STALLED
-    return _Found(c, f, method, status, steps)
+    return Outcome(c, status, steps, f, {"method": method})
 
 
-def _spectral(task: _Task) -> _Found:
+def _spectral(task: _Task) -> Outcome[Array]:
     spectrum = task.spectrum or MatrixSpectrum(task.system.dense())
     c = spectrum.solve(task.B, task.alpha)
     nonconvex = spectrum.values[0] + task.alpha < -spectrum.rounding
     status = Status.NONCONVEX if nonconvex else Status.OPTIMAL
-    return _Found(c, spectrum.multiply(c), "eigen", status, 1)
+    return Outcome(c, status, 1, spectrum.multiply(c), {"method": "eigen"})
 
 
 _METHODS = {"cholesky": _dense, "mixed": _mixed, "cg": _iterate, "eigen": _spectral}

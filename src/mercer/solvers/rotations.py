@@ -41,7 +41,6 @@ class PairRotations(SourceSolver[SumOfEntropies]):
     def run(
         self, problem: SumOfEntropies, gram: GramMatrix, budget: Budget, start: Unmixing | None
     ) -> Outcome[Unmixing]:
-        del problem
         X = white_columns(gram)
         W = decorrelate(start_of(start, X))
         Y = W @ X

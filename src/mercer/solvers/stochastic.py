@@ -1,14 +1,15 @@
-"""Stochastic gradient descent: momentum, Nesterov's momentum, and Adam, on batches of rows."""
+"""Training of networks: momentum and Adam on batches of rows, L-BFGS and descent on all."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.utils import gen_batches, shuffle
 
 from mercer import _fast
@@ -16,7 +17,10 @@ from mercer._files.fields import COUNT, FLAG, TEXT, Number, Numbers, State
 from mercer._typing import Array, IntArray, Matrix
 from mercer.gram.base import GramMatrix
 from mercer.problems.backpropagation import Backpropagation, NetworkLoss
+from mercer.problems.functions import Function
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
+from mercer.solvers.descent import descend
+from mercer.solvers.line_search import Search
 
 _SMALLEST_RATE = 1e-6
 """An adaptive rate is not lowered any more from here on, as in scikit-learn."""
@@ -263,3 +267,85 @@ class _Batches:
         if not self.dense:
             return self.X[index], Y, weights
         return np.take(self.X, index, axis=0, out=self.rows[:m], mode="clip"), Y, weights
+
+
+LossAndGradient = Callable[[Array], tuple[float, Array]]
+"""θ ↦ the loss and its gradient, in float64."""
+
+
+class FullBatchSolver(FeatureSolver[NetworkLoss, Training]):
+    """A method that takes its steps in float64 and sees all rows in each."""
+
+    certified = False
+
+    def run(
+        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: Training | None
+    ) -> Outcome[Training]:
+        del start  # the weights to start from are those of the network
+        X, network = gram.features(), problem.network
+        backpropagate = Backpropagation(network, len(problem.Y))
+        rows = problem.rows(problem.weights, len(problem.Y))
+        decayed, alpha = network.matrices, problem.alpha
+
+        def loss_and_gradient(theta: Array) -> tuple[float, Array]:
+            network.theta[:] = theta
+            loss = backpropagate(X, problem.Y, problem.weights)
+            slope = np.array(backpropagate.gradient, np.float64)
+            W = theta[:decayed]
+            slope[:decayed] += alpha * W
+            return (loss + 0.5 * alpha * float(W @ W)) / rows, slope / rows
+
+        return self.minimise(loss_and_gradient, network.theta, budget)
+
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+        """Minimise a function from ``theta`` and leave the answer there."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class LBFGS(FullBatchSolver):
+    """L-BFGS of SciPy, with at most ``max_fun`` evaluations."""
+
+    max_fun: int = 15000
+
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+        most = budget.max_iter if budget.max_iter >= 0 else sys.maxsize
+        unlimited = budget.but(max_iter=-1)  # SciPy counts the steps
+        stopped: Status | None = None
+
+        def ask(intermediate_result: optimize.OptimizeResult) -> None:
+            nonlocal stopped
+            stopped = unlimited.stop(float(intermediate_result.fun))
+            if stopped is not None:
+                raise StopIteration
+
+        found = optimize.minimize(
+            f,
+            np.array(theta, np.float64),
+            jac=True,
+            method="L-BFGS-B",
+            callback=ask,
+            options={"maxfun": self.max_fun, "maxiter": most, "gtol": budget.tol},
+        )
+        theta[:] = found.x
+        status = {0: Status.OPTIMAL, 1: Status.MAX_ITER}.get(int(found.status), Status.STALLED)
+        # The last step may overshoot the limit by one, as in scikit-learn.
+        return Outcome(
+            Training(loss=float(found.fun)), stopped or status, min(int(found.nit), most)
+        )
+
+
+class LineSearchDescent(FullBatchSolver):
+    """Gradient descent, each step found by backtracking."""
+
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+        function = Function(lambda t: f(t)[0], lambda t: f(t)[1])
+        start = np.array(theta, np.float64)
+
+        def downhill(x: Array, g: Array) -> tuple[Array, float]:
+            return -g, float(np.linalg.norm(g))
+
+        found = descend(function, start, downhill, Search(), budget, math.inf)
+        theta[:] = found.x
+        training = Training(loss=found.value, loss_curve=found.trace.values.tolist())
+        return Outcome(training, Status(found.status), max(found.iterations, 1))

@@ -16,14 +16,10 @@ from mercer._typing import Array, Objects, Targets
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.linear_program import ChebyshevProblem, TiltedProblem
-from mercer.problems.penalties import L2, PenaltyAnswer, PenaltyProblem
+from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.least_squares import accurate
-from mercer.solvers.linear_programs import ChebyshevProgram, TiltedVertices
-
-_MOST_VERTICES = 100_000
-"""Steps from vertex to vertex, of which L1 regression takes about as many as there are rows."""
+from mercer.solvers.penalised_regression import ChebyshevProgram, TiltedVertices
 
 
 class NormRegressor(RegressorMixin, LinearModel):
@@ -91,11 +87,11 @@ class NormRegressor(RegressorMixin, LinearModel):
         self.interpolated_ = np.empty(0, np.intp)
         if np.ndim(self.norm) == 0 and self.norm in (1, np.inf):
             gram = FeatureGram.of_rows(A)
-            found = (
-                TiltedVertices().solve(TiltedProblem(b), gram, Budget(max_iter=_MOST_VERTICES))
-                if self.norm == 1
-                else ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
-            )
+            if self.norm == 1:
+                least = PenaltyProblem(b, L1(), "L1 regression")
+                found = TiltedVertices().solve(least, gram, Budget())
+            else:
+                found = ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
             x, self.multipliers_, self.interpolated_ = found.value
             self.certificate_ = found.certificate
             self.rank_ = int(np.linalg.matrix_rank(A))

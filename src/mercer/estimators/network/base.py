@@ -41,8 +41,14 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
 from mercer.problems.backpropagation import Network, NetworkLoss
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.full_batch import LBFGS, LineSearchDescent
-from mercer.solvers.stochastic import Adam, MiniBatchDescent, Momentum, Training
+from mercer.solvers.stochastic import (
+    LBFGS,
+    Adam,
+    LineSearchDescent,
+    MiniBatchDescent,
+    Momentum,
+    Training,
+)
 
 _log = logging.getLogger(__name__)
 _STOCHASTIC = ("sgd", "adam")
