@@ -145,8 +145,8 @@ class KmerKernel(StringFeatures):
         if not a.is_sparse:
             return products(a.values, b.values)
         out = np.zeros((len(a), len(b)))
-        sides = [(s.data, s.indices, s.indptr) for s in (a.values, b.values)]
-        _fast.kmers.multiply(*sides[0], *sides[1], a.dimension, out)
+        sides = [(s.indptr[:-1], s.indptr[1:], s.indices, s.data) for s in (a.values, b.values)]
+        _fast.sparse_rows.add_products(*sides[0], *sides[1], a.dimension, out)
         return out
 
     def _factors(self, windows: IntArray) -> Array:
