@@ -12,8 +12,10 @@ Both are sums over rows, so they can be spread over threads, pieces of a file or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Protocol
 
 from mercer._typing import Array
@@ -86,10 +88,6 @@ class SquareSums:
         return SquareSums(self.sums + other.sums, self.rows + other.rows)
 
 
-Progress = Callable[[int, PassSums], None]
-"""Called after each piece with how many are done, and the sums until there."""
-
-
 class Passes:
     """All that solvers see of Φ, wherever its rows are.
 
@@ -136,14 +134,12 @@ class PiecewisePasses(Passes):
     """Passes over rows in pieces: one can go on where another one was stopped."""
 
     def sums(
-        self,
-        V: Array,
-        rule: Rule,
-        precise: bool = False,
-        whitener: Array | None = None,
-        done: int = 0,
-        start: PassSums | None = None,
-        progress: Progress | None = None,
+        self, V: Array, rule: Rule, precise: bool = False, whitener: Array | None = None
     ) -> PassSums:
-        """Return ΦᵀR and totals; ``start`` holds those of the first ``done`` pieces."""
+        return reduce(add, (part for _, part in self.pieces(V, rule, precise, whitener)))
+
+    def pieces(
+        self, V: Array, rule: Rule, precise: bool, whitener: Array | None, done: int = 0
+    ) -> Iterator[tuple[int, PassSums]]:
+        """Yield the sums of pieces after the first ``done``, and how many are done then."""
         raise NotImplementedError
