@@ -12,11 +12,10 @@ Both are sums over rows, so they can be spread over threads, pieces of a file or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Protocol
 
 from mercer._typing import Array
 from mercer.landmarks.chunks import Chunk, Chunks
@@ -54,12 +53,8 @@ class Rule:
         return None
 
 
-class Weighting(Protocol):
-    """Weights of rows at which squares are taken."""
-
-    def __call__(self, U: Array, chunk: Chunk) -> Array:
-        """Return D ≥ 0, one column for each square, given U = ΦV in float64."""
-        ...
+Weighting = Callable[[Array, Chunk], Array]
+"""Returns weights D ≥ 0 of rows, one column for each square, given U = ΦV in float64."""
 
 
 @dataclass(frozen=True, eq=False)

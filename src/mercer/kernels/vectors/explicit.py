@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cache
 from typing import Any, Self, cast
 
 import numpy as np
@@ -173,6 +174,7 @@ class RandomFourierFeatures(FeatureKernel):
         super().__init__()
 
     @classmethod
+    @cache
     def parameter_names(cls) -> tuple[str, ...]:
         return "kernel", "components", "random_state"
 
