@@ -14,10 +14,8 @@ from mercer._files.fields import Numbers, State, WrongState
 from mercer._typing import Index, Objects
 from mercer.exceptions import InvalidInput, InvalidType
 from mercer.kernels.encoders import CategoryEncoder, Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.graphs.graph_points import Codes, Integers, parts_of
 from mercer.kernels.trees.tree_text import read_tree
-
-Codes = np.ndarray[Any, np.dtype[np.uint64]]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +53,7 @@ class Trees:
 
     def take(self, index: Index) -> Trees:
         """Return some of the trees."""
-        chosen = np.arange(len(self))[index]
-        counts = self.sizes[chosen]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        nodes = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], counts)
+        nodes, starts = parts_of(self.starts, np.arange(len(self))[index])
         return Trees(starts, self.labels[nodes], self.arity[nodes])
 
     def join(self, other: Trees) -> Trees:
