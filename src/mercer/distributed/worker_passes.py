@@ -121,7 +121,7 @@ class _One(Chunks):
 
 
 def _chunk_sums(chunk: Chunk, first: int, side: _Side, request: _PassRequest) -> PassSums:
-    return side.passes(chunk).chunk_sums(chunk, *request)
+    return side.passes(chunk).sums(*request)
 
 
 def _square(chunk: Chunk, first: int, side: _Side, request: _SquareRequest) -> SquareSums:

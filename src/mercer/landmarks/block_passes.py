@@ -95,13 +95,6 @@ class BlockPasses(PiecewisePasses):
                         held[number] = chunk, kept
                 yield number + 1, part
 
-    def chunk_sums(
-        self, chunk: Chunk, V: Array, rule: Rule, precise: bool, whitener: Array | None = None
-    ) -> PassSums:
-        """Return the sums over the rows of one piece."""
-        evaluator = self._evaluator(chunk, precise)
-        return self._computed_sums(chunk, evaluator, V, rule, whitener)[0]
-
     def _computed_sums(
         self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule, whitener: Array | None
     ) -> tuple[PassSums, Array | None]:

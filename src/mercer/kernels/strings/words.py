@@ -17,10 +17,11 @@ from scipy import sparse
 from mercer._files.fields import A, State, WrongState
 from mercer._typing import Array, Index, Object, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
-from mercer.kernels.encoders import Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.encoders import Encoder, is_missing
 from mercer.kernels.features import Features
 from mercer.kernels.points import Vectors
 from mercer.kernels.statistics import products
+from mercer.kernels.tables.columns import check_single, single_column
 from mercer.kernels.vectors.explicit import KeyedFeatures
 
 
@@ -69,29 +70,14 @@ class StringEncoder(Encoder):
 
 def _single_column(X: Objects, owner: str) -> Iterable[Any]:
     """Return the strings of ``X``, which may stand in a table of one column."""
-    if is_frame(X):
-        frame = as_narwhals(X)
-        _check_single(len(frame.columns), owner)
-        return cast(Iterable[Any], frame.get_column(frame.columns[0]).to_list())
     if sparse.issparse(X):
         raise InvalidType(f"{owner}: expected strings, got a sparse matrix of numbers.")
-    if hasattr(X, "to_pylist"):
-        return cast(Iterable[Any], X.to_pylist())
-    if isinstance(X, np.ndarray) and X.ndim > 1:
-        _check_single(X.shape[1] if X.ndim == 2 else 0, owner)
-        return cast(Iterable[Any], X[:, 0].tolist())
+    remedy = f"Choose one, as in {owner}().on('text')."
+    items = single_column(X, owner, "strings", remedy)
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-        _check_single(max(len(row) for row in X), owner)
+        check_single(max(len(row) for row in X), owner, "strings", remedy)
         return [row[0] if row else None for row in X]
-    return cast(Iterable[Any], X.tolist() if isinstance(X, np.ndarray) else X)
-
-
-def _check_single(columns: int, owner: str) -> None:
-    if columns != 1:
-        raise InvalidInput(
-            f"{owner}: expected one column of strings, got a table of {columns} columns. Choose "
-            f"one, as in {owner}().on('text')."
-        )
+    return cast(Iterable[Any], items.tolist() if isinstance(items, np.ndarray) else items)
 
 
 def _not_a_string(item: Object, row: int, owner: str) -> Exception:

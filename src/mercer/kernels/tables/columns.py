@@ -117,6 +117,29 @@ def _column_name(column: Column, names: Sequence[Any], owner: str) -> Any:
     raise InvalidInput(f"{owner}: there is no column {column!r}. The table has {known}.")
 
 
+def single_column(X: Objects, owner: str, what: str, remedy: str) -> Any:
+    """Return the objects in a table of one column; what is no table stays as it is.
+
+    ``what`` names them in messages, and ``remedy`` is what to do about more columns.
+    """
+    frame = as_narwhals(X) if is_frame(X) else None
+    if frame is not None:
+        check_single(len(frame.columns), owner, what, remedy)
+        return frame.get_column(frame.columns[0]).to_list()
+    if isinstance(X, np.ndarray) and X.ndim > 1:
+        check_single(X.shape[1] if X.ndim == 2 else 0, owner, what, remedy)
+        return X[:, 0].tolist()
+    return X.to_pylist() if hasattr(X, "to_pylist") else X
+
+
+def check_single(columns: int, owner: str, what: str, remedy: str) -> None:
+    """Refuse tables with more columns than one."""
+    if columns != 1:
+        raise InvalidInput(
+            f"{owner}: expected one column of {what}, got a table of {columns} columns. {remedy}"
+        )
+
+
 # ---- gaps --------------------------------------------------------------------------------------
 
 
