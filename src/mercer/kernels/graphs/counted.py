@@ -116,7 +116,6 @@ class CountRows:
         return cls(np.arange(n), dense, starts[:-1], starts[1:], rare, alone, norms)
 
     def take(self, index: Index) -> CountRows:
-        """Return some rows."""
         return CountRows(
             self.numbers[index],
             self.dense[index],

@@ -104,7 +104,6 @@ class Graphs:
         return self.targets + first
 
     def take(self, index: Index) -> Graphs:
-        """Return some of the graphs."""
         chosen = np.arange(len(self))[index]
         nodes, starts = parts_of(self.starts, chosen)
         arcs, arc_starts = parts_of(self.arc_starts, nodes)
@@ -118,7 +117,6 @@ class Graphs:
         )
 
     def join(self, other: Graphs) -> Graphs:
-        """Return the graphs of both."""
         return Graphs(
             np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
             np.concatenate([self.labels, other.labels]),

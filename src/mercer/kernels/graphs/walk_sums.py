@@ -174,7 +174,6 @@ class WalkCounts:
     values: Array
 
     def take(self, index: Index) -> WalkCounts:
-        """Return those of some graphs."""
         return WalkCounts(self.values[index])
 
     def compare(self, other: WalkCounts, decay: float) -> Array:
@@ -182,7 +181,6 @@ class WalkCounts:
         return np.asarray(self.values @ other.values.T)
 
     def compare_self(self, decay: float) -> Array:
-        """Return the sums over the walks of each graph with itself."""
         return np.asarray((self.values**2).sum(axis=1))
 
 
@@ -195,12 +193,10 @@ class Spectra:
     masses: Array
 
     def take(self, index: Index) -> Spectra:
-        """Return those of some graphs."""
         at, starts = parts_of(self.starts, np.arange(len(self.starts) - 1)[index])
         return Spectra(starts, self.values[at], self.masses[at])
 
     def compare(self, other: Spectra, decay: float) -> Array:
-        """Return the sums over the walks of all pairs."""
         out = np.empty((len(self.starts) - 1, len(other.starts) - 1))
         _fast.walks.spectral_sums(
             self.starts,
@@ -215,7 +211,6 @@ class Spectra:
         return out
 
     def compare_self(self, decay: float) -> Array:
-        """Return the sums over the walks of each graph with itself."""
         singles = [self.take(slice(i, i + 1)) for i in range(len(self.starts) - 1)]
         return np.array([one.compare(one, decay)[0, 0] for one in singles])
 

@@ -43,11 +43,9 @@ class Strings:
         return len(self.items)
 
     def take(self, index: Index) -> Strings:
-        """Return some of the strings."""
         return Strings(self.items[index])
 
     def join(self, other: Strings) -> Strings:
-        """Return the strings of both."""
         return Strings(np.concatenate([self.items, other.items]))
 
 

@@ -47,7 +47,6 @@ class ColumnEncoder(Encoder):
     }
 
     def is_own(self, leaf: Any) -> bool:
-        """Whether a leaf is one that this encoder can have made."""
         return self.inner.is_own(leaf)
 
     def identity(self, leaf: Any, row: int) -> Hashable:
@@ -72,7 +71,6 @@ class PresenceEncoder(Encoder):
     makes = Vectors
 
     def is_own(self, leaf: Any) -> bool:
-        """Whether a leaf is one that this encoder can have made."""
         one = super().is_own(leaf) and leaf.dimension == 1 and not leaf.is_sparse
         return one and bool(np.isin(leaf.values, (0, 1)).all())
 

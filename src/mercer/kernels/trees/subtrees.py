@@ -165,7 +165,6 @@ class Productions:
         )  # fmt: skip
 
     def take(self, index: Index) -> Productions:
-        """Return some of the trees."""
         return replace(self, trees=self.trees[index])
 
 

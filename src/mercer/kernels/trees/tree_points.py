@@ -53,12 +53,10 @@ class Trees:
         return np.diff(self.starts)
 
     def take(self, index: Index) -> Trees:
-        """Return some of the trees."""
         nodes, starts = parts_of(self.starts, np.arange(len(self))[index])
         return Trees(starts, self.labels[nodes], self.arity[nodes])
 
     def join(self, other: Trees) -> Trees:
-        """Return the trees of both."""
         return Trees(
             np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
             np.concatenate([self.labels, other.labels]),
