@@ -35,8 +35,7 @@ class DiscreteEmissions:
         with np.errstate(divide="ignore"):
             # A symbol that is not known says nothing of the state.
             padded = np.vstack([np.log(self.probabilities).T, np.zeros(len(self.probabilities))])
-        logs: Array = padded[codes]
-        return logs
+        return np.asarray(padded[codes])
 
     def maximised(self, codes: Values, states: Array, limit: float) -> DiscreteEmissions:
         """Return the best emissions, given the probabilities of the states at each time."""
@@ -120,7 +119,7 @@ class GaussianEmissions:
         for k in range(len(self.means)):
             z, share = gaussians.whitened(sequences.values, k), states[:, [k]]
             means.append(sequences.totals(share * gaussians.mean_slopes(z, k)))
-            spreads.append(sequences.totals(share * gaussians.covariance_slopes(z)))
+            spreads.append(sequences.totals(share * gaussians.kind.slopes(z)))
         return means + ([np.sum(spreads, axis=0)] if gaussians.kind.shared else spreads)
 
     def log_sum(self) -> float:

@@ -207,8 +207,7 @@ class BlockPasses(PiecewisePasses):
             parts[number] = np.sqrt(_unseen(diagonal[tile], block, whitener)) @ np.abs(R[tile])
 
         _parallel.run(task, range(len(tiles)), self.threads)
-        total: Array = parts.sum(axis=0)
-        return total
+        return np.asarray(parts.sum(axis=0))
 
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False

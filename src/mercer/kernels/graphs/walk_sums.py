@@ -91,14 +91,9 @@ class Walks:
         if self.has_spectrum:
             values = np.linalg.eigvalsh(graph.adjacency(0))
             return float(np.abs(values).max(initial=0.0)) ** 2
-        plain = not graph.labels.any() and not graph.edge_labels.any()
-        if plain:
-            product = graph.arc_starts, graph.targets, graph.weights
-        else:
-            whole = graph.starts
-            product = _fast.walks.product_graph(whole, whole, *_arcs(graph))
-        root = _perron_root(*product)
-        return root**2 if plain else root
+        if not graph.labels.any() and not graph.edge_labels.any():
+            return _perron_root(graph.arc_starts, graph.targets, graph.weights) ** 2
+        return _perron_root(*_fast.walks.product_graph(graph.starts, graph.starts, *_arcs(graph)))
 
     # ---- values ------------------------------------------------------------------------------
 

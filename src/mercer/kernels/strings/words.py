@@ -97,10 +97,21 @@ def code_points(strings: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
+WEIGHTINGS = ("count", "frequency", "binary")
+
+
 class StringFeatures(KeyedFeatures):
     """k(x, z) = φ(x)·φ(z) for a sparse map of strings that a subclass defines in ``phi``."""
 
     encoder = StringEncoder()
+    weighting: str
+
+    def check_parameters(self) -> None:
+        if self.weighting not in WEIGHTINGS:
+            raise InvalidParameter(
+                f"{type(self).__name__}: weighting={self.weighting!r} has to be 'count', "
+                "'frequency' or 'binary'."
+            )
 
     def sides(self, *matrices: Any) -> list[Vectors]:
         return [Vectors(matrix) for matrix in matrices]
@@ -110,9 +121,6 @@ class StringFeatures(KeyedFeatures):
 
     def compare_self(self, a: Vectors) -> Array:
         return a.squared_norms.copy()
-
-
-_WEIGHTINGS = ("count", "frequency", "binary")
 
 
 class BagOfWords(StringFeatures):
@@ -136,11 +144,7 @@ class BagOfWords(StringFeatures):
         super().__init__()
 
     def check_parameters(self) -> None:
-        if self.weighting not in _WEIGHTINGS:
-            raise InvalidParameter(
-                f"BagOfWords: weighting={self.weighting!r} has to be 'count', 'frequency' or "
-                "'binary'."
-            )
+        super().check_parameters()
         if not isinstance(self.lowercase, bool | np.bool_):
             raise InvalidParameter(f"BagOfWords: lowercase={self.lowercase!r} has to be a bool.")
         self._expression()

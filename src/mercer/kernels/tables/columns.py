@@ -172,11 +172,10 @@ def _patched(table: Frame, stand_in: Object, owner: str) -> Any:
         raise InvalidInput(f"{owner}: a column holds no value at all. Leave the column out.")
     if is_frame(table):
         return _patched_frame(as_narwhals(table), gaps, holed, stand_in)
+    part = table.copy()
     if sparse.issparse(table):
-        part = table.copy()
         part.data = np.nan_to_num(part.data, nan=0.0)
         return part
-    part = table.copy()
     for j in holed:
         part[gaps[:, j], j] = _known(part[:, j], gaps[:, j], stand_in)
     return part

@@ -14,8 +14,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.kernels.graphs.counted import CountedFeatures, counted
+from mercer.kernels.graphs.graph_points import Codes, Integers
 from mercer.kernels.parameters import check_number
-from mercer.kernels.trees.tree_points import Codes, Integers, TreeEncoder, Trees
+from mercer.kernels.trees.tree_points import TreeEncoder, Trees
 
 _LARGE = 1 << 23
 """From 8 million pairs of nodes on (64 MiB) memory is compared with what there is."""

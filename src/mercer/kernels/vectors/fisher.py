@@ -253,8 +253,7 @@ def _whitened(scores: Array, information: Array) -> Array:
     used = roots > 0
     # The symmetric root does not depend on how eigenvectors are chosen.
     inverse = (vectors[:, used] * roots[used]) @ vectors[:, used].T
-    whitened: Array = scores @ inverse
-    return whitened
+    return np.asarray(scores @ inverse)
 
 
 def _inverse_roots(values: Array) -> Array:
