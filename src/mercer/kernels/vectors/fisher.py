@@ -226,10 +226,8 @@ def _adopted(model: Model) -> Any:
 
 
 def _same_model(a: Any, b: Any) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return bool(a == b) if isinstance(a, str) and isinstance(b, str) else False
-    if a is b:
-        return True
+    if a is b or isinstance(a, str) or isinstance(b, str):
+        return bool(a == b)
     left, right = vars(a), vars(b)
     return (
         type(a) is type(b)
