@@ -26,9 +26,9 @@ sizes = 2 ** np.arange(3, 12)
 # %%
 # Seven draws for each number of features; the error is the root mean square over all pairs of
 # 500 digits. Heuristic widths are settled on the data, as everywhere.
-def error(kernel, size, seed):
+def error(kernel, size, random_state):
     """Return the root mean square error of the approximation."""
-    features = RandomFourierFeatures(kernel, int(size), seed).features(X)
+    features = RandomFourierFeatures(kernel, int(size), random_state).features(X)
     return np.sqrt(np.mean((features @ features.T - exact[kernel]) ** 2))
 
 

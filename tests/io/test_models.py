@@ -23,7 +23,19 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import mercer
-from mercer import RBF, SVC, CannotSave, Constant, Expansion, FunctionKernel, Kernel, Precomputed
+from mercer import (
+    RBF,
+    SVC,
+    CannotSave,
+    Constant,
+    Expansion,
+    FeatureMap,
+    FunctionKernel,
+    Kernel,
+    Precomputed,
+    RandomFourierFeatures,
+)
+from mercer._files import container
 from mercer._files.fields import Plain
 from mercer.estimators import registry as machines
 from mercer.gram.expansion import Expansion as _Expansion
@@ -196,6 +208,18 @@ def test_names_of_older_files(tmp_path, monkeypatch):
     loaded = through_file(twin, tmp_path)
     same(loaded.decision_function(X), model.decision_function(X))
     assert "_old_waste" not in vars(loaded)
+
+
+def test_random_features_have_their_first_name_in_files(tmp_path):
+    """Files of 0.1 say ``seed``, and so do those of today: either version reads the other's."""
+    kernel = RandomFourierFeatures(RBF(0.5), 20, random_state=7)
+    mercer.save(FeatureMap(kernel), tmp_path / "map.mercer")
+    content = container.read(tmp_path / "map.mercer")
+    states = [state for name, state in content.document["objects"] if "components" in state]
+    assert [(sorted(state), state["seed"]) for state in states] == [
+        (["components", "kernel", "seed"], 7)
+    ]
+    assert mercer.load(tmp_path / "map.mercer").kernel == kernel
 
 
 def test_every_public_estimator_has_a_row():

@@ -321,7 +321,7 @@ def test_unknown_heuristics_and_bad_length_scales(kind):
         (lambda: GaussianBasis([[np.nan]]), ["GaussianBasis: centres", "centre 0", "finite"]),
         (lambda: GaussianBasis([[1.0]], 0.0), ["GaussianBasis: sigma=0.0", "> 0"]),
         (lambda: RandomFourierFeatures(RBF(), 1), ["components=1", "a whole number ≥ 2"]),
-        (lambda: RandomFourierFeatures(RBF(), 10, -1), ["seed=-1", "≥ 0"]),
+        (lambda: RandomFourierFeatures(RBF(), 10, -1), ["random_state=-1", "≥ 0"]),
         (lambda: FunctionKernel("f"), ["FunctionKernel: function='f'", "function of two objects"]),
         (lambda: Precomputed(np.ones((2, 3))), ["Precomputed", "shape (2, 3)", "square"]),
         (lambda: Precomputed(np.ones(4)), ["Precomputed", "shape (4,)", "square"]),

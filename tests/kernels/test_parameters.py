@@ -359,3 +359,22 @@ def test_random_features_are_nested_too():
     kernel = RandomFourierFeatures(RBF(0.5), 20)
     assert kernel.get_params()["kernel__gamma"] == 0.5
     assert kernel.replace(kernel__gamma=0.7).kernel == RBF(0.7)
+
+
+def test_the_old_name_of_random_state_warns():
+    new = RandomFourierFeatures(RBF(0.5), 20, random_state=7)
+    with pytest.warns(FutureWarning, match="'random_state'"):
+        old = RandomFourierFeatures(RBF(0.5), 20, seed=7)
+    assert old == new
+    assert (
+        repr(old) == "RandomFourierFeatures(kernel=RBF(gamma=0.5), components=20, random_state=7)"
+    )
+    assert list(old.get_params(deep=False)) == ["kernel", "components", "random_state"]
+    for change in ("set_params", "replace"):
+        with pytest.warns(FutureWarning, match="'random_state'"):
+            changed = getattr(clone(RandomFourierFeatures(RBF(0.5), 20)), change)(seed=7)
+        assert changed == new
+    with pytest.warns(FutureWarning, match="'random_state'"):
+        read = mercer.parse_kernel("random_fourier(kernel=rbf(gamma=0.5), components=20, seed=7)")
+    assert read == new
+    assert "random_state=7" in mercer.format_kernel(read)

@@ -351,7 +351,7 @@ def _random_fourier(
     pairs = _pairs(x, z)
     power = 1 if isinstance(kernel.kernel, Laplacian) else 2
     scales = _length_scales(kernel.kernel, len(pairs), training, power)
-    random = np.random.default_rng(kernel.seed)
+    random = np.random.default_rng(kernel.random_state)
     draws = kernel.kernel.frequencies(random, (kernel.components // 2, len(pairs))).tolist()
     waves = [
         math.cos(

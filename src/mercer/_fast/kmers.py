@@ -1,4 +1,4 @@
-"""Patterns of letters in strings: 64-bit keys, counts, and products of sparse rows of counts.
+"""Patterns of letters in strings: 64-bit keys and counts.
 
 The key of a pattern is Σⱼ BASEᵛ h(cⱼ) modulo 2⁶⁴ over its places j that hold a letter c, where h
 scrambles letters and v counts places from the right. A wildcard adds nothing, so patterns of all
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._fast.jit import jit
+from mercer._fast.refinement import scramble as scrambled
 from mercer._typing import Array, IntArray
 
 Keys = NDArray[np.uint64]
 
 BASE = 0xD1342543DE82EF95  # odd, with well mixed bits, as multipliers of generators are
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_BASE, _ONE = np.uint64(BASE), np.uint64(1)
+_BASE = np.uint64(BASE)
 
 
 @jit
@@ -26,10 +26,7 @@ def scramble(symbols: NDArray[np.uint32]) -> Keys:
     """Return h(c) of all code points (the finaliser of splitmix64, one to one)."""
     out = np.empty(len(symbols), dtype=np.uint64)
     for i in range(len(symbols)):
-        mixed = (np.uint64(symbols[i]) + _ONE) * _GOLDEN
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-        out[i] = mixed ^ (mixed >> np.uint64(31))
+        out[i] = scrambled(np.uint64(symbols[i]) * _GOLDEN)
     return out
 
 
@@ -217,35 +214,3 @@ def settle(
             out_data[following[row]] = values[at] * factors[row] if len(factors) else 1.0
             following[row] += 1
             at += 1
-
-
-@jit
-def multiply(
-    a_data: Array,
-    a_indices: IntArray,
-    a_ends: IntArray,
-    b_data: Array,
-    b_indices: IntArray,
-    b_ends: IntArray,
-    columns: int,
-    out: Array,
-) -> None:
-    """Add the products of all rows of two sparse matrices to ``out``, dense."""
-    starts = np.zeros(columns + 1, dtype=np.int64)
-    for i in range(len(b_indices)):
-        starts[b_indices[i] + 1] += 1
-    for column in range(columns):
-        starts[column + 1] += starts[column]
-    rows, data = np.empty(len(b_indices), dtype=np.int64), np.empty(len(b_indices))
-    fill = starts[:-1].copy()
-    for j in range(len(b_ends) - 1):
-        for i in range(b_ends[j], b_ends[j + 1]):
-            at = fill[b_indices[i]]
-            rows[at], data[at] = j, b_data[i]
-            fill[b_indices[i]] += 1
-    for row in range(len(a_ends) - 1):
-        sums = out[row]
-        for i in range(a_ends[row], a_ends[row + 1]):
-            value, column = a_data[i], a_indices[i]
-            for at in range(starts[column], starts[column + 1]):
-                sums[rows[at]] += value * data[at]

@@ -4,6 +4,7 @@ import numpy as np
 
 from mercer._fast.active_set import solve_definite
 from mercer._fast.jit import jit
+from mercer._fast.piecewise import soft
 from mercer._typing import Array, IntArray
 
 LAST = 6
@@ -39,11 +40,7 @@ def descend(
                 continue
             old = w[j]
             pull = g[j] + G[j, j] * old
-            new = 0.0
-            if pull > l1:
-                new = (pull - l1) / curvature
-            elif pull < -l1 and not positive:
-                new = (pull + l1) / curvature
+            new = soft(pull, l1) / curvature if pull > 0.0 or not positive else 0.0
             step = new - old
             if step != 0.0:
                 w[j] = new

@@ -47,45 +47,38 @@ def split(
 
 
 @jit
-def by_column(
-    begins: Integers,
-    ends: Integers,
-    indices: Integers,
-    data: Array,
-    column_starts: Integers,
-    rows: Integers,
-    values: Array,
-) -> None:
-    """Sort the entries of some rows, those from ``begins`` to ``ends``, by their column."""
-    for i in range(begins.size):
-        for p in range(begins[i], ends[i]):
-            column_starts[indices[p] + 2] += 1
-    for column in range(2, column_starts.size):
-        column_starts[column] += column_starts[column - 1]
-    for i in range(begins.size):
-        for p in range(begins[i], ends[i]):
-            at = column_starts[indices[p] + 1]
-            column_starts[indices[p] + 1] += 1
-            rows[at] = i
-            values[at] = data[p]
-
-
-@jit
 def add_products(
     begins: Integers,
     ends: Integers,
     indices: Integers,
     data: Array,
-    column_starts: Integers,
-    rows: Integers,
-    values: Array,
+    other_begins: Integers,
+    other_ends: Integers,
+    other_indices: Integers,
+    other_data: Array,
+    columns: int,
     out: Array,
 ) -> None:
-    """Add to ``out[i, j]`` the inner product of a row i with a row j that is sorted by column."""
+    """Add to ``out[i, j]`` the inner product of row i of a sparse matrix with row j of another.
+
+    Row i has the entries from ``begins[i]`` to ``ends[i]``. The entries of the other matrix are
+    sorted by their column first, so that only pairs of rows that share one are looked at.
+    """
+    starts = np.zeros(columns + 2, dtype=np.int64)
+    for j in range(other_begins.size):
+        for p in range(other_begins[j], other_ends[j]):
+            starts[other_indices[p] + 2] += 1
+    for column in range(2, starts.size):
+        starts[column] += starts[column - 1]
+    rows, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+    for j in range(other_begins.size):
+        for p in range(other_begins[j], other_ends[j]):
+            at = starts[other_indices[p] + 1]
+            starts[other_indices[p] + 1] += 1
+            rows[at], values[at] = j, other_data[p]
     for i in range(begins.size):
         sums = out[i]
         for p in range(begins[i], ends[i]):
-            column = indices[p]
-            value = data[p]
-            for q in range(column_starts[column], column_starts[column + 1]):
+            value, column = data[p], indices[p]
+            for q in range(starts[column], starts[column + 1]):
                 sums[rows[q]] += value * values[q]

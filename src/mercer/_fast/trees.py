@@ -84,96 +84,74 @@ def subtrees(
 
 
 @jit
-def match(
-    codes_x: Codes, codes_z: Codes, sizes_x: IntArray, sizes_z: IntArray, partner: IntArray
-) -> int:
-    """Write which group of z has the code of each group of x, −1 for none; count pairs of nodes."""
-    pairs, h = 0, 0
-    for g in range(len(codes_x)):
-        while h < len(codes_z) and codes_z[h] < codes_x[g]:
+def match(codes: Codes, sizes: IntArray, x: IntArray, z: IntArray, partner: IntArray) -> int:
+    """Write which group of tree z has the code of each group of x, −1 for none; count pairs.
+
+    ``x`` and ``z`` are where the groups of the two trees begin and end.
+    """
+    pairs, h = 0, z[0]
+    for g in range(x[0], x[1]):
+        while h < z[1] and codes[h] < codes[g]:
             h += 1
         partner[g] = -1
-        if h < len(codes_z) and codes_z[h] == codes_x[g]:
+        if h < z[1] and codes[h] == codes[g]:
             partner[g] = h
-            pairs += sizes_x[g] * sizes_z[h]
+            pairs += sizes[g] * sizes[h]
     return pairs
 
 
 @jit
 def most_pairs(
-    trees_x: IntArray,
-    trees_z: IntArray,
-    group_starts_x: IntArray,
-    group_starts_z: IntArray,
-    codes_x: Codes,
-    codes_z: Codes,
-    sizes_x: IntArray,
-    sizes_z: IntArray,
+    left: IntArray, right: IntArray, group_starts: IntArray, codes: Codes, sizes: IntArray
 ) -> int:
     """Return the largest number of pairs of nodes with equal codes in any two trees."""
-    partner = np.empty(len(codes_x), np.int64)
+    partner = np.empty(len(codes), np.int64)
     most = 0
-    for x in trees_x:
-        first, last = group_starts_x[x], group_starts_x[x + 1]
-        for z in trees_z:
-            begin, end = group_starts_z[z], group_starts_z[z + 1]
-            pairs = match(
-                codes_x[first:last],
-                codes_z[begin:end],
-                sizes_x[first:last],
-                sizes_z[begin:end],
-                partner,
-            )
-            most = max(most, pairs)
+    for x in left:
+        for z in right:
+            groups = group_starts[x : x + 2], group_starts[z : z + 2]
+            most = max(most, match(codes, sizes, *groups, partner))
     return most
 
 
 @jit
 def shared_fragments(
     decay: float,
-    nodes_x: IntArray,
-    nodes_z: IntArray,
-    child_starts_x: IntArray,
-    child_starts_z: IntArray,
-    children_x: IntArray,
-    children_z: IntArray,
-    group_x: IntArray,
-    group_z: IntArray,
-    member_starts_z: IntArray,
-    members_z: IntArray,
-    rank_z: IntArray,
-    first_group_x: int,
-    first_group_z: int,
+    nodes: IntArray,
+    child_starts: IntArray,
+    children: IntArray,
+    group: IntArray,
+    member_starts: IntArray,
+    members: IntArray,
+    rank: IntArray,
     partner: IntArray,
     offset: IntArray,
     below: Array,
 ) -> float:
     """Return Σ C(i, j) over the pairs of nodes of two trees with equal productions.
 
-    C(i, j) = λ Π (1 + C(children)). Values lie in ``below``: those of node i from
-    ``offset[i]`` on, one for each member j of its partner group, in the order of ``rank_z``.
+    C(i, j) = λ Π (1 + C(children)). ``nodes`` is where those of the first tree begin and end.
+    Values lie in ``below``: those of node i from ``offset[i]`` on, one for each member j of its
+    partner group, in the order of ``rank``.
     """
     total, used = 0.0, 0
-    first_node = nodes_x[0]
-    for i in range(nodes_x[0], nodes_x[1]):
-        if group_x[i] < 0:
+    for i in range(nodes[0], nodes[1]):
+        if group[i] < 0:
             continue
-        h = partner[group_x[i] - first_group_x]
+        h = partner[group[i]]
         if h < 0:
             continue
-        h += first_group_z
-        offset[i - first_node] = used
-        for m in range(member_starts_z[h], member_starts_z[h + 1]):
-            j = members_z[m]
+        offset[i] = used
+        for m in range(member_starts[h], member_starts[h + 1]):
+            j = members[m]
             value = decay
-            shift = child_starts_z[j] - child_starts_x[i]
-            for c in range(child_starts_x[i], child_starts_x[i + 1]):
-                a, b = children_x[c], children_z[c + shift]
-                if child_starts_x[a] == child_starts_x[a + 1] or group_z[b] < 0:
+            shift = child_starts[j] - child_starts[i]
+            for c in range(child_starts[i], child_starts[i + 1]):
+                a, b = children[c], children[c + shift]
+                if child_starts[a] == child_starts[a + 1] or group[b] < 0:
                     continue
-                same = partner[group_x[a] - first_group_x]
-                if same >= 0 and same + first_group_z == group_z[b]:
-                    value *= 1.0 + below[offset[a - first_node] + rank_z[b]]
+                if partner[group[a]] == group[b]:
+                    value *= 1.0 + below[offset[a] + rank[b]]
             below[used] = value
             used += 1
             total += value
@@ -183,68 +161,44 @@ def shared_fragments(
 @jit
 def subset_trees(
     decay: float,
-    trees_x: IntArray,
-    trees_z: IntArray,
+    left: IntArray,
+    right: IntArray,
     diagonal: bool,
-    starts_x: IntArray,
-    starts_z: IntArray,
-    child_starts_x: IntArray,
-    child_starts_z: IntArray,
-    children_x: IntArray,
-    children_z: IntArray,
-    group_x: IntArray,
-    group_z: IntArray,
-    group_starts_x: IntArray,
-    group_starts_z: IntArray,
-    codes_x: Codes,
-    codes_z: Codes,
-    sizes_x: IntArray,
-    sizes_z: IntArray,
-    member_starts_z: IntArray,
-    members_z: IntArray,
-    rank_z: IntArray,
+    starts: IntArray,
+    child_starts: IntArray,
+    children: IntArray,
+    group: IntArray,
+    group_starts: IntArray,
+    codes: Codes,
+    sizes: IntArray,
+    member_starts: IntArray,
+    members: IntArray,
+    rank: IntArray,
     below: Array,
     out: Array,
 ) -> None:
     """Write the subset-tree kernel of all pairs, or of each tree with its own partner."""
-    partner = np.empty(len(codes_x) + 1, np.int64)
-    longest = 1
-    for x in trees_x:
-        longest = max(longest, starts_x[x + 1] - starts_x[x])
-    offset = np.empty(longest, np.int64)
-    for p in range(len(trees_x)):
-        x = trees_x[p]
-        g, g_end = group_starts_x[x], group_starts_x[x + 1]
-        for q in range(len(trees_z)):
+    partner, offset = np.empty(len(codes), np.int64), np.empty(len(group), np.int64)
+    for p in range(len(left)):
+        x = left[p]
+        for q in range(len(right)):
             if diagonal and p != q:
                 continue
-            z = trees_z[q]
-            h, h_end = group_starts_z[z], group_starts_z[z + 1]
-            pairs = match(
-                codes_x[g:g_end], codes_z[h:h_end], sizes_x[g:g_end], sizes_z[h:h_end], partner
-            )
+            z = right[q]
             value = 0.0
-            if pairs > 0:
+            groups = group_starts[x : x + 2], group_starts[z : z + 2]
+            if match(codes, sizes, *groups, partner) > 0:
                 value = shared_fragments(
                     decay,
-                    starts_x[x : x + 2],
-                    starts_z[z : z + 2],
-                    child_starts_x,
-                    child_starts_z,
-                    children_x,
-                    children_z,
-                    group_x,
-                    group_z,
-                    member_starts_z,
-                    members_z,
-                    rank_z,
-                    g,
-                    h,
+                    starts[x : x + 2],
+                    child_starts,
+                    children,
+                    group,
+                    member_starts,
+                    members,
+                    rank,
                     partner,
                     offset,
                     below,
                 )
-            if diagonal:
-                out[p, 0] = value
-            else:
-                out[p, q] = value
+            out[p, 0 if diagonal else q] = value

@@ -109,22 +109,22 @@ def growth(
 
 @jit
 def product_graph(
-    a_labels: Codes,
-    a_arc_starts: Integers,
-    a_targets: Integers,
-    a_weights: Array,
-    a_edge_labels: Codes,
-    b_labels: Codes,
-    b_arc_starts: Integers,
-    b_targets: Integers,
-    b_weights: Array,
-    b_edge_labels: Codes,
+    a: Integers,
+    b: Integers,
+    labels: Codes,
+    arc_starts: Integers,
+    targets: Integers,
+    arc_weights: Array,
+    edge_labels: Codes,
 ) -> tuple[Integers, Integers, Array]:
-    """Return the product of two graphs, whose nodes are sorted by label, as sparse rows.
+    """Return the product of two graphs of a batch, with nodes sorted by label, as sparse rows.
 
-    Its nodes are the pairs of nodes with equal labels, its arcs the pairs of arcs with equal
-    labels. Arc positions are those of ``arc_starts``, targets are counted within the graph.
+    ``a`` and ``b`` are where their nodes begin and end. The nodes of the product are the pairs of
+    nodes with equal labels, its arcs the pairs of arcs with equal labels. Targets are counted
+    within the graph.
     """
+    a_labels, b_labels = labels[a[0] : a[1]], labels[b[0] : b[1]]
+    a_arc_starts, b_arc_starts = arc_starts[a[0] : a[1] + 1], arc_starts[b[0] : b[1] + 1]
     n, m = a_labels.size, b_labels.size
     low = np.zeros(n, dtype=np.int64)
     high = np.zeros(n, dtype=np.int64)
@@ -148,10 +148,10 @@ def product_graph(
     for u in range(n):
         for v in range(low[u], high[u]):
             for p in range(a_arc_starts[u], a_arc_starts[u + 1]):
-                t = a_targets[p]
+                t = targets[p]
                 for q in range(b_arc_starts[v], b_arc_starts[v + 1]):
-                    s = b_targets[q]
-                    if low[t] <= s < high[t] and a_edge_labels[p] == b_edge_labels[q]:
+                    s = targets[q]
+                    if low[t] <= s < high[t] and edge_labels[p] == edge_labels[q]:
                         if count == ends.size:
                             more = np.empty(2 * count, dtype=np.int64)
                             more[:count] = ends
@@ -160,7 +160,7 @@ def product_graph(
                             heavier[:count] = weights
                             weights = heavier
                         ends[count] = base[t] + s
-                        weights[count] = a_weights[p] * b_weights[q]
+                        weights[count] = arc_weights[p] * arc_weights[q]
                         count += 1
             starts[base[u] + v + 1] = count
     return starts, ends[:count], weights[:count]
@@ -237,12 +237,10 @@ def stabilised_gradients(
     for _ in range(200_000):
         multiply(starts, ends, weights, x, v)
         worst = 0.0
-        healthy = True
         for i in range(n):
             v[i] = 1.0 - v[i]
             worst += v[i] * v[i]
-        healthy = np.isfinite(worst)
-        if not healthy:
+        if not np.isfinite(worst):
             x = np.zeros(n)
             continue
         if np.sqrt(worst) <= 100 * goal * max(1.0, np.abs(x).max()):
@@ -255,18 +253,12 @@ def stabilised_gradients(
 def product_sums(
     left: Integers,
     right: Integers,
-    a_starts: Integers,
-    a_labels: Codes,
-    a_arc_starts: Integers,
-    a_targets: Integers,
-    a_weights: Array,
-    a_edge_labels: Codes,
-    b_starts: Integers,
-    b_labels: Codes,
-    b_arc_starts: Integers,
-    b_targets: Integers,
-    b_weights: Array,
-    b_edge_labels: Codes,
+    node_starts: Integers,
+    labels: Codes,
+    arc_starts: Integers,
+    targets: Integers,
+    arc_weights: Array,
+    edge_labels: Codes,
     symmetric: bool,
     decay: float,
     tolerance: float,
@@ -277,16 +269,13 @@ def product_sums(
     for pair in range(left.size):
         a, b = left[pair], right[pair]
         starts, ends, weights = product_graph(
-            a_labels[a_starts[a] : a_starts[a + 1]],
-            a_arc_starts[a_starts[a] : a_starts[a + 1] + 1],
-            a_targets,
-            a_weights,
-            a_edge_labels,
-            b_labels[b_starts[b] : b_starts[b + 1]],
-            b_arc_starts[b_starts[b] : b_starts[b + 1] + 1],
-            b_targets,
-            b_weights,
-            b_edge_labels,
+            node_starts[a : a + 2],
+            node_starts[b : b + 2],
+            labels,
+            arc_starts,
+            targets,
+            arc_weights,
+            edge_labels,
         )
         if ends.size == 0:
             out[pair] = starts.size - 1

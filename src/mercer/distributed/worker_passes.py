@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.landmarks.block_passes import BlockPasses
 from mercer.landmarks.chunks import Chunk, Chunks, even_starts, thinned
-from mercer.landmarks.passes import PassSums, PiecewisePasses, Progress, Rule, SquareSums, Weighting
+from mercer.landmarks.passes import PassSums, PiecewisePasses, Rule, SquareSums, Weighting
 
 if TYPE_CHECKING:
     from mercer.distributed.pieces import DistributedChunks
@@ -51,19 +51,12 @@ class WorkerPasses(PiecewisePasses):
         self._landmarks = len(landmarks)
         self._side = self.cluster.put(_Side(kernel, landmarks, constant))
 
-    def sums(
-        self,
-        V: Array,
-        rule: Rule,
-        precise: bool = False,
-        whitener: Array | None = None,
-        done: int = 0,
-        start: PassSums | None = None,
-        progress: Progress | None = None,
-    ) -> PassSums:
+    def pieces(
+        self, V: Array, rule: Rule, precise: bool, whitener: Array | None, done: int = 0
+    ) -> Iterator[tuple[int, PassSums]]:
         found: PassSums = self._sum(_chunk_sums, _PassRequest(V, rule, precise, whitener), done)
         self.evaluations += self.rows * (self._landmarks + (whitener is not None))
-        return found if start is None else start + found
+        yield len(self.chunks), found
 
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
@@ -128,7 +121,7 @@ class _One(Chunks):
 
 
 def _chunk_sums(chunk: Chunk, first: int, side: _Side, request: _PassRequest) -> PassSums:
-    return side.passes(chunk).chunk_sums(chunk, *request)
+    return side.passes(chunk).sums(*request)
 
 
 def _square(chunk: Chunk, first: int, side: _Side, request: _SquareRequest) -> SquareSums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,34 +13,6 @@ from mercer.generative.sequences import Sequences, Values
 
 _CLUSTERED = 20_000
 """Rows that are enough to find a start; k-means takes more time than EM where they are more."""
-
-
-class Emissions(Protocol):
-    """The densities b(x | state)."""
-
-    def log_densities(self, values: Values) -> Array:
-        """Return log b(x | state) of each time (rows) and state (columns)."""
-        ...
-
-    def maximised(self, values: Values, states: Array, limit: float) -> Emissions:
-        """Return the best emissions, given the probabilities of the states at each time."""
-        ...
-
-    def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
-        """Return the parts of the Fisher score of each sequence that belong to emissions."""
-        ...
-
-    def log_sum(self) -> float:
-        """Return the sum of the logarithms of what smoothing holds off zero."""
-        ...
-
-    def sample(self, path: IntArray, random: np.random.RandomState) -> Values:
-        """Return random values for a path of states."""
-        ...
-
-    def parameters(self) -> dict[str, Array]:
-        """Return the parameters by the names under which a model publishes them."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +31,14 @@ class DiscreteEmissions:
         return cls(rows / rows.sum(axis=1, keepdims=True))
 
     def log_densities(self, codes: Values) -> Array:
+        """Return log b(x | state) of each time (rows) and state (columns)."""
         with np.errstate(divide="ignore"):
             # A symbol that is not known says nothing of the state.
             padded = np.vstack([np.log(self.probabilities).T, np.zeros(len(self.probabilities))])
-        logs: Array = padded[codes]
-        return logs
+        return np.asarray(padded[codes])
 
     def maximised(self, codes: Values, states: Array, limit: float) -> DiscreteEmissions:
+        """Return the best emissions, given the probabilities of the states at each time."""
         known = codes >= 0
         counts = np.array(
             [
@@ -77,6 +50,7 @@ class DiscreteEmissions:
         return DiscreteEmissions(shares(counts, self.probabilities))
 
     def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
+        """Return the parts of the Fisher score of each sequence that belong to emissions."""
         codes = sequences.values
         k, symbols = self.probabilities.shape
         known = np.flatnonzero(codes >= 0)
@@ -88,19 +62,22 @@ class DiscreteEmissions:
         return [probability_scores(table, self.probabilities, weights)]
 
     def log_sum(self) -> float:
+        """Return the sum of the logarithms of what smoothing holds off zero."""
         return float(np.log(self.probabilities).sum())
 
     def sample(self, path: IntArray, random: np.random.RandomState) -> Values:
+        """Return random values for a path of states."""
         symbols = self.probabilities.shape[1]
         return np.array([random.choice(symbols, p=self.probabilities[s]) for s in path])
 
     def parameters(self) -> dict[str, Array]:
+        """Return the parameters by the names under which a model publishes them."""
         return {"probabilities_": self.probabilities}
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianEmissions:
-    """Vectors of numbers with a Gaussian for each state."""
+    """Vectors of numbers with a Gaussian for each state; methods as those of symbols."""
 
     means: Array
     covariances: Array
@@ -124,7 +101,7 @@ class GaussianEmissions:
         # A state without a cluster begins anywhere, as wide as the data.
         empty = states.sum(axis=0) == 0
         states[:, empty] = 1 / len(few)
-        found = blank._estimated(few, states, floor)
+        found = blank.maximised(few, states, floor)
         found.means[empty] += spread * random.normal(size=(int(empty.sum()), len(spread)))
         return found
 
@@ -132,12 +109,9 @@ class GaussianEmissions:
         return self._gaussians().log_densities(values)
 
     def maximised(self, values: Array, states: Array, limit: float) -> GaussianEmissions:
-        return self._estimated(values, states, limit)
-
-    def _estimated(self, values: Array, states: Array, floor: float) -> GaussianEmissions:
         totals = states.sum(axis=0) + NO_MASS
         means = states.T @ values / totals[:, None]
-        covariances = SHAPES[self.kind].estimate(values, states, totals, means, floor)
+        covariances = SHAPES[self.kind].estimate(values, states, totals, means, limit)
         return GaussianEmissions(means, covariances, self.kind)
 
     def scores(self, sequences: Sequences, states: Array, weights: str) -> list[Array]:
@@ -145,7 +119,7 @@ class GaussianEmissions:
         for k in range(len(self.means)):
             z, share = gaussians.whitened(sequences.values, k), states[:, [k]]
             means.append(sequences.totals(share * gaussians.mean_slopes(z, k)))
-            spreads.append(sequences.totals(share * gaussians.covariance_slopes(z)))
+            spreads.append(sequences.totals(share * gaussians.kind.slopes(z)))
         return means + ([np.sum(spreads, axis=0)] if gaussians.kind.shared else spreads)
 
     def log_sum(self) -> float:
@@ -162,6 +136,10 @@ class GaussianEmissions:
 
     def _gaussians(self) -> Gaussians:
         return Gaussians(self.means, self.covariances, self.kind)
+
+
+Emissions: TypeAlias = DiscreteEmissions | GaussianEmissions
+"""The densities b(x | state)."""
 
 
 def shares(counts: Array, otherwise: Array) -> Array:

@@ -134,8 +134,7 @@ class SphericalCovariance(DiagonalCovariance):
     @staticmethod
     def slopes(z: Array) -> Array:
         """Return ∂ log N/∂ log σ²."""
-        slopes: Array = DiagonalCovariance.slopes(z).sum(axis=1, keepdims=True)
-        return slopes
+        return np.asarray(DiagonalCovariance.slopes(z).sum(axis=1, keepdims=True))
 
     @staticmethod
     def slope_variances(d: int) -> Array:
@@ -183,11 +182,6 @@ class Gaussians:
     def mean_slopes(self, z: Array, k: int) -> Array:
         """Return ∂ log N/∂μ = Σ⁻¹(x − μ) from whitened differences."""
         return self._solve(z, k, transposed=True)
-
-    def covariance_slopes(self, z: Array) -> Array:
-        """Return the scores of a covariance from whitened differences, see the module."""
-        slopes: Array = self.kind.slopes(z)
-        return slopes
 
     def coloured(self, noise: Array, k: int) -> Array:
         """Return μ + Lz, the inverse of ``whitened``."""

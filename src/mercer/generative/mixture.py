@@ -194,8 +194,7 @@ class GaussianMixture(FittedByEM):
 
     def score_samples(self, X: Objects) -> Array:
         """Return log p(x) of each row."""
-        rows: Array = logsumexp(self._joint(self._checked(X)), axis=1)
-        return rows
+        return np.asarray(logsumexp(self._joint(self._checked(X)), axis=1))
 
     def predict(self, X: Objects) -> IntArray:
         """Return the likeliest component of each row."""
@@ -245,7 +244,7 @@ class GaussianMixture(FittedByEM):
         for k in range(len(self.weights_)):
             z, share = gaussians.whitened(X, k), shares[:, [k]]
             parts.append(share * gaussians.mean_slopes(z, k))
-            spreads.append(share * gaussians.covariance_slopes(z))
+            spreads.append(share * gaussians.kind.slopes(z))
         return np.hstack(parts + ([sum(spreads)] if gaussians.kind.shared else spreads))
 
     def fisher_information(self) -> Array | None:
@@ -265,8 +264,7 @@ class GaussianMixture(FittedByEM):
 
     def _checked(self, X: Objects) -> Array:
         check_is_fitted(self, "means_")
-        checked: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _gaussians(self, mixture: _Mixture | None = None) -> Gaussians:
         if mixture is None:
@@ -280,8 +278,7 @@ class GaussianMixture(FittedByEM):
 
     def _shares(self, X: Array) -> Array:
         joint = self._joint(X)
-        shares: Array = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        return shares
+        return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
 
     def _maximise(self, X: Array, shares: Array) -> _Mixture:
         totals = shares.sum(axis=0) + NO_MASS

@@ -237,7 +237,8 @@ class Gaussian:
         """Return R⁺(x − μ), and which rows lie on the subspace."""
         centred = rows - self.mean
         if self.rank == len(self):
-            return _solved(self._root, centred), np.ones(len(rows), dtype=bool)
+            solved = solve_triangular(self._root, centred.T, lower=True, check_finite=False)
+            return np.asarray(solved).T, np.ones(len(rows), dtype=bool)
         z: Array = centred @ self._left.T
         outside = np.linalg.norm(centred - z @ self._root.T, axis=1)
         size = np.linalg.norm(centred, axis=1) + np.linalg.norm(self.mean)
@@ -317,8 +318,3 @@ def _rounded(covariance: Array, before: Array) -> Array:
         return np.asarray((covariance + covariance.T) / 2)
     clipped: Array = (vectors * np.where(values > least, values, 0.0)) @ vectors.T
     return (clipped + clipped.T) / 2
-
-
-def _solved(lower: Array, rows: Array) -> Array:
-    solved: Array = solve_triangular(lower, rows.T, lower=True, check_finite=False)
-    return solved.T

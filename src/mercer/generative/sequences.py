@@ -47,8 +47,7 @@ class Sequences:
         indptr = np.concatenate([self.starts, [len(self.values)]])
         ones, times = np.ones(len(rows)), np.arange(len(rows))
         adding = sparse.csr_array((ones, times, indptr), shape=(len(self), len(rows)))
-        summed: Array = adding @ rows
-        return summed
+        return np.asarray(adding @ rows)
 
     def split(self, rows: Values) -> list[Values]:
         """Return the part of each sequence of something with a row for each time."""

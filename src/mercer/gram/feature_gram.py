@@ -69,11 +69,6 @@ class FeatureGram(GramMatrix):
     def evaluations(self) -> int:
         return self._count.total
 
-    def dense_features(self) -> Array:
-        """Return Φ as an array."""
-        phi = self.left.values
-        return np.asarray(phi.toarray() if self.left.is_sparse else phi)
-
     def diag(self) -> Array:
         self.check_symmetric()
         return Vectors(self.left.values).squared_norms.astype(self.dtype, copy=False)

@@ -123,10 +123,6 @@ class HeldGram(GramMatrix):
                 out[mine, columns] = self._tile(i, j)[at] if i <= j else self._tile(j, i)[:, at].T
         return out
 
-    def square(self, index: Rows) -> Array:
-        rows = row_numbers(index, self.shape[0])
-        return np.asarray(self.rows(rows)[:, rows])
-
     def dense(self, dtype: DTypeLike | None = None) -> Array:
         return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)
 

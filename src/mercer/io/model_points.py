@@ -26,6 +26,7 @@ from mercer.kernels.encoders import (
     Encoder,
 )
 from mercer.kernels.points import Points
+from mercer.kernels.vectors.explicit import RandomFourierFeatures
 from mercer.kernels.wrappers import Normalized, On, Precomputed
 from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.nystrom_kernel import NystromKernel
@@ -48,8 +49,21 @@ def _kernel(cls: type[Kernel]) -> Stored:
     return Stored(cls, fields, lambda kernel: kernel.get_params(deep=False), formula=True)
 
 
+def _random_features() -> Stored:
+    """Return the row of a kernel whose ``random_state`` is ``seed`` in files of any version."""
+    names = {"kernel": "kernel", "components": "components", "seed": "random_state"}
+    return Stored(
+        RandomFourierFeatures,
+        {name: _Parameter() for name in names},
+        lambda kernel: {name: getattr(kernel, own) for name, own in names.items()},
+        lambda state: RandomFourierFeatures(**{names[name]: v for name, v in state.items()}),
+        formula=True,
+    )
+
+
 NODES = (Sum, Product, Scaled, Power, Exp, PowerSeries, Normalized, On, Precomputed, NystromKernel)
-KERNELS = tuple(_kernel(cls) for cls in (*(row.kernel for row in registry.ROWS), *NODES))
+LEAVES = tuple(row.kernel for row in registry.ROWS if row.kernel is not RandomFourierFeatures)
+KERNELS = (*(_kernel(cls) for cls in (*LEAVES, *NODES)), _random_features())
 
 # ---- points ------------------------------------------------------------------------------------
 

@@ -338,16 +338,14 @@ class PowerSeries(Wrapper):
 
 def power(base: Array, exponent: float, owner: Kernel) -> Array:
     """Return base^exponent, by multiplication for small whole exponents."""
-    if not float(exponent).is_integer():
-        if base.size and base.min() < 0:
-            at = np.unravel_index(int(base.argmin()), base.shape)
-            raise InvalidInput(
-                f"{owner}: a fractional power of the negative value {base[at]:g} does not exist. "
-                "Use a whole exponent or a kernel with values ≥ 0."
-            )
-        result: Array = base ** base.dtype.type(exponent)
-        return result
-    if exponent < 0:
+    whole = float(exponent).is_integer()
+    if not whole and base.size and base.min() < 0:
+        at = np.unravel_index(int(base.argmin()), base.shape)
+        raise InvalidInput(
+            f"{owner}: a fractional power of the negative value {base[at]:g} does not exist. "
+            "Use a whole exponent or a kernel with values ≥ 0."
+        )
+    if not whole or exponent < 0:
         return np.asarray(base ** base.dtype.type(exponent))
     result = np.ones_like(base)
     square, rest = base, int(exponent)

@@ -241,14 +241,14 @@ class _Parser:
     def arguments(self, row: registry.Row) -> tuple[list[Any], dict[str, Any]]:
         columns: list[Any] = []
         parameters: dict[str, Any] = {}
-        known = _parameters(row)
+        known, names = _parameters(row), row.kernel.parameter_names()
         while not self.accept(")"):
             token = self.token
             if token.kind == "name" and self.following().text == "=":
                 if token.text not in known and not (token.text == "missing" and columns):
                     self.fail(
                         f"{row.name} has no parameter '{token.text[:40]}'; "
-                        f"{self.suggest(token.text, known) if known else 'it has none'}"
+                        f"{self.suggest(token.text, names) if names else 'it has none'}"
                     )
                 if token.text in parameters:
                     self.fail(f"{token.text} is given twice")

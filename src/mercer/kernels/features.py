@@ -52,7 +52,7 @@ class Features:
     @classmethod
     def outer(cls, left: Features, right: Features) -> Features:
         """Return φ₁(x) ⊗ φ₂(x), the map of k₁ · k₂."""
-        keys = _combine(left.keys[:, None], right.keys[None, :]).ravel()
+        keys = combine_codes(left.keys[:, None], right.keys[None, :]).ravel()
         if left.is_sparse or right.is_sparse:
             return cls(_row_products(left.values, right.values), keys)
         values = left.values[:, :, None] * right.values[:, None, :]
@@ -153,10 +153,6 @@ class _Transposed:
 
 def combine_codes(first: Keys, second: Keys) -> Keys:
     """Hash two 64-bit codes into one; the order matters."""
-    return _combine(first, second)
-
-
-def _combine(first: Keys, second: Keys) -> Keys:
     mixed = (first ^ (first >> np.uint64(32))) * np.uint64(0x9FB21C651E98DF25)
     mixed = mixed + second + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xD6E8FEB86659FD93)
@@ -164,7 +160,7 @@ def _combine(first: Keys, second: Keys) -> Keys:
 
 
 def _tagged(keys: Keys, tag: int) -> Keys:
-    return _combine(np.full_like(keys, tag), keys)
+    return combine_codes(np.full_like(keys, tag), keys)
 
 
 def _row_products(left: Any, right: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from threading import local
 from typing import Any
 
@@ -14,14 +17,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
 from mercer.landmarks.chunks import Chunk, Chunks, join_chunks, thinned
-from mercer.landmarks.passes import (
-    AffineTerms,
-    PassSums,
-    PiecewisePasses,
-    Progress,
-    Rule,
-    Weighting,
-)
+from mercer.landmarks.passes import AffineTerms, PassSums, PiecewisePasses, Rule, Weighting
 
 _BANDS = 16
 """Tasks of a piece; their sums are added in order, whatever thread was first."""
@@ -77,17 +73,9 @@ class BlockPasses(PiecewisePasses):
         self._hold = hold
         self._held: dict[int, tuple[Chunk, Array]] = {}
 
-    def sums(
-        self,
-        V: Array,
-        rule: Rule,
-        precise: bool = False,
-        whitener: Array | None = None,
-        done: int = 0,
-        start: PassSums | None = None,
-        progress: Progress | None = None,
-    ) -> PassSums:
-        total = start
+    def pieces(
+        self, V: Array, rule: Rule, precise: bool, whitener: Array | None, done: int = 0
+    ) -> Iterator[tuple[int, PassSums]]:
         held = {} if precise else self._held
         numbers = range(done, len(self.chunks))
 
@@ -105,18 +93,7 @@ class BlockPasses(PiecewisePasses):
                     part, kept = self._computed_sums(chunk, evaluator, V, rule, whitener)
                     if kept is not None:
                         held[number] = chunk, kept
-                total = part if total is None else total + part
-                if progress is not None:
-                    progress(number + 1, total)
-        assert total is not None
-        return total
-
-    def chunk_sums(
-        self, chunk: Chunk, V: Array, rule: Rule, precise: bool, whitener: Array | None = None
-    ) -> PassSums:
-        """Return the sums over the rows of one piece."""
-        evaluator = self._evaluator(chunk, precise)
-        return self._computed_sums(chunk, evaluator, V, rule, whitener)[0]
+                yield number + 1, part
 
     def _computed_sums(
         self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule, whitener: Array | None
@@ -159,14 +136,16 @@ class BlockPasses(PiecewisePasses):
         W = V[: len(self.landmarks)].astype(dtype)
         height = max(_LEAST_TILE, _TILE // len(self.landmarks))
         bands = _cut(0, len(chunk), max(height, -(-len(chunk) // _BANDS)))
-        parts: list[PassSums | None] = [None] * len(bands)
+        parts: dict[int, PassSums] = {}
 
         def task(number: int) -> None:
             buffer = self._buffer(height, dtype) if kept is None else kept
-            total = None
+            sums_of_tiles = []
             for tile in _cut(bands[number].start, bands[number].stop, height):
                 place = buffer[tile] if kept is not None else buffer[: tile.stop - tile.start]
-                block = place if evaluator is None else self._block(evaluator, tile, place)
+                block = place
+                if evaluator is not None:
+                    block = evaluator.values(tile, slice(0, len(self.landmarks)), place)
                 if kept is not None and block is not place:
                     kept[tile] = block
                 U = (block @ W).astype(np.float64)
@@ -181,12 +160,11 @@ class BlockPasses(PiecewisePasses):
                 if whitener is not None and diagonal is not None:
                     left = _unseen(diagonal[tile], block, whitener)
                     unseen = np.sqrt(left) @ np.abs(terms.R)
-                part = PassSums(sums, terms.totals, unseen)
-                total = part if total is None else total + part
-            parts[number] = total
+                sums_of_tiles.append(PassSums(sums, terms.totals, unseen))
+            parts[number] = reduce(add, sums_of_tiles)
 
         _parallel.run(task, range(len(bands)), self.threads)
-        return _sum(parts)
+        return reduce(add, (parts[number] for number in range(len(bands))))
 
     def _affine_sums(
         self, A: Array, B: Array, V: Array, affine: AffineTerms
@@ -229,8 +207,7 @@ class BlockPasses(PiecewisePasses):
             parts[number] = np.sqrt(_unseen(diagonal[tile], block, whitener)) @ np.abs(R[tile])
 
         _parallel.run(task, range(len(tiles)), self.threads)
-        total: Array = parts.sum(axis=0)
-        return total
+        return np.asarray(parts.sum(axis=0))
 
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
@@ -333,9 +310,6 @@ class BlockPasses(PiecewisePasses):
             kept = self._local.buffer = np.empty((height, len(self.landmarks)), dtype=dtype)
         return kept
 
-    def _block(self, evaluator: Evaluator, tile: slice, place: Array) -> Array:
-        return evaluator.values(tile, slice(0, len(self.landmarks)), place)
-
     def _room(self, chunk: Chunk) -> Array | None:
         """Return memory for the kernel values of a piece, None where the budget is spent."""
         size = 4 * len(chunk) * len(self.landmarks)
@@ -357,12 +331,3 @@ def _unseen(diagonal: Array, block: Array, whitener: Array) -> Array:
 
 def _cut(start: int, stop: int, size: int) -> list[slice]:
     return [slice(at, min(at + size, stop)) for at in range(start, stop, size)]
-
-
-def _sum(parts: list[PassSums | None]) -> PassSums:
-    total = parts[0]
-    assert total is not None
-    for part in parts[1:]:
-        assert part is not None
-        total = total + part
-    return total

@@ -69,19 +69,16 @@ class CheckpointedPasses(Passes):
         known = self._recall(name)
         if known is not None:
             return PassSums(*known)
-        done, start = 0, None
+        done, found = 0, None
         if self._partial is not None and self._partial[0] == name:
             _, done, arrays = self._partial
-            start = PassSums(*arrays)
-
-        def progress(count: int, total: PassSums) -> None:
-            self._partial = name, count, _arrays(total)
-            self._write_if_due()
-
-        if start is not None and done == len(self.chunks):
-            found = start
-        else:
-            found = self._passes.sums(V, rule, precise, whitener, done, start, progress)
+            found = PassSums(*arrays)
+        if done < len(self.chunks):
+            for count, part in self._passes.pieces(V, rule, precise, whitener, done):
+                found = part if found is None else found + part
+                self._partial = name, count, _arrays(found)
+                self._write_if_due()
+        assert found is not None
         self._note(name, _arrays(found))
         return found
 

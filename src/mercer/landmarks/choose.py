@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import InitVar, dataclass
 from numbers import Integral
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -217,10 +217,10 @@ def _kmeans(
             f"Nystrom(method='kmeans') needs rows of numbers, and {kernel} looks at other things: "
             "they have no means. Use method='pivoted', which takes all data."
         )
-    width = sum(_vectors(leaf).dimension for leaf in points.leaves.values())
+    width = sum(cast(Vectors, leaf).dimension for leaf in points.leaves.values())
     rows = kmeans_candidates(n, spec.count, width, budget)
     among = np.sort(random.choice(n, rows, replace=False)) if rows < n else slice(0, n)
-    leaves = {encoder: _vectors(leaf.take(among)) for encoder, leaf in points.leaves.items()}
+    leaves = {encoder: cast(Vectors, leaf.take(among)) for encoder, leaf in points.leaves.items()}
     table = np.hstack([leaf.dense() for leaf in leaves.values()])
     clusters = KMeans(
         spec.count,
@@ -245,11 +245,6 @@ def _kmeans(
 def kmeans_candidates(n: int, count: int, width: int, budget: int) -> int:
     """Return how many rows ``"kmeans"`` puts into clusters."""
     return min(n, max(count, min(_ROWS_A_CENTRE * count, budget // (16 * width))))
-
-
-def _vectors(leaf: Any) -> Vectors:
-    vectors: Vectors = leaf
-    return vectors
 
 
 def _leverage(

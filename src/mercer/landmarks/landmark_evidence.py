@@ -70,22 +70,19 @@ class Conditioned:
 
     def whitened_weights(self) -> Array:
         """Return the mean of L⁻¹ times the values at the landmarks."""
-        weights: Array = solve_triangular(
-            self.B_factor, self.scaled, lower=True, trans="T", check_finite=False
+        return np.asarray(
+            solve_triangular(self.B_factor, self.scaled, lower=True, trans="T", check_finite=False)
         )
-        return weights
 
     def dual(self, Y: Array) -> Array:
         """Return (Q + Λ)⁻¹Y."""
         root = np.sqrt(self.noise)[:, None]
-        inner: Array = (Y / root - self.A.T @ self.whitened_weights()) / root
-        return inner
+        return np.asarray((Y / root - self.A.T @ self.whitened_weights()) / root)
 
     def explained(self) -> Array:
         """Return the diagonal of Aᵀ B⁻¹ A, below 1: 1 − Λ(Q + Λ)⁻¹."""
         half = solve_triangular(self.B_factor, self.A, lower=True, check_finite=False)
-        shares: Array = np.einsum("ij,ij->j", half, half)
-        return shares
+        return np.asarray(np.einsum("ij,ij->j", half, half))
 
     def log_determinant(self) -> float:
         """Return log det(Q + Λ)."""

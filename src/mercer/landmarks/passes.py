@@ -12,9 +12,10 @@ Both are sums over rows, so they can be spread over threads, pieces of a file or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import reduce
+from operator import add
 
 from mercer._typing import Array
 from mercer.landmarks.chunks import Chunk, Chunks
@@ -52,12 +53,8 @@ class Rule:
         return None
 
 
-class Weighting(Protocol):
-    """Weights of rows at which squares are taken."""
-
-    def __call__(self, U: Array, chunk: Chunk) -> Array:
-        """Return D ≥ 0, one column for each square, given U = ΦV in float64."""
-        ...
+Weighting = Callable[[Array, Chunk], Array]
+"""Returns weights D ≥ 0 of rows, one column for each square, given U = ΦV in float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +81,6 @@ class SquareSums:
 
     def __add__(self, other: SquareSums) -> SquareSums:
         return SquareSums(self.sums + other.sums, self.rows + other.rows)
-
-
-Progress = Callable[[int, PassSums], None]
-"""Called after each piece with how many are done, and the sums until there."""
 
 
 class Passes:
@@ -136,14 +129,12 @@ class PiecewisePasses(Passes):
     """Passes over rows in pieces: one can go on where another one was stopped."""
 
     def sums(
-        self,
-        V: Array,
-        rule: Rule,
-        precise: bool = False,
-        whitener: Array | None = None,
-        done: int = 0,
-        start: PassSums | None = None,
-        progress: Progress | None = None,
+        self, V: Array, rule: Rule, precise: bool = False, whitener: Array | None = None
     ) -> PassSums:
-        """Return ΦᵀR and totals; ``start`` holds those of the first ``done`` pieces."""
+        return reduce(add, (part for _, part in self.pieces(V, rule, precise, whitener)))
+
+    def pieces(
+        self, V: Array, rule: Rule, precise: bool, whitener: Array | None, done: int = 0
+    ) -> Iterator[tuple[int, PassSums]]:
+        """Yield the sums of pieces after the first ``done``, and how many are done then."""
         raise NotImplementedError

@@ -27,6 +27,7 @@ from mercer import (
     parse_kernel,
 )
 from mercer.kernels.strings import kmers as string_kmers, subsequences as string_subsequences
+from mercer.kernels.strings.words import WEIGHTINGS
 from tests.kernels.cases import close
 from tests.oracles.naive import naive_gram
 
@@ -58,7 +59,7 @@ KERNELS = [*MAPPED, *PLACED, *WORDS]
 strings = st.text(alphabet="abcN", max_size=9)
 batches = st.lists(strings, min_size=1, max_size=6)
 kernels = st.one_of(
-    st.builds(Spectrum, st.integers(1, 4), st.sampled_from(string_kmers.WEIGHTINGS)),
+    st.builds(Spectrum, st.integers(1, 4), st.sampled_from(WEIGHTINGS)),
     st.builds(
         Mismatch, st.integers(2, 4), st.integers(0, 2), st.sampled_from(["ab", "abc", "bxy"])
     ),

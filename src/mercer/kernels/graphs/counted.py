@@ -116,7 +116,6 @@ class CountRows:
         return cls(np.arange(n), dense, starts[:-1], starts[1:], rare, alone, norms)
 
     def take(self, index: Index) -> CountRows:
-        """Return some rows."""
         return CountRows(
             self.numbers[index],
             self.dense[index],
@@ -131,16 +130,10 @@ class CountRows:
         """Return the inner products of all rows of both."""
         out: Array = np.matmul(self.dense, other.dense.T).astype(np.float64, copy=False)
         a, b = self.rare, other.rare
-        count = int((other.ends - other.begins).sum())
-        if count:
-            starts = np.zeros(b.width + 2, dtype=np.int64)
-            rows, values = np.empty(count, dtype=np.int64), np.empty(count)
-            _fast.sparse_rows.by_column(
-                other.begins, other.ends, b.columns, b.values, starts, rows, values
-            )
-            _fast.sparse_rows.add_products(
-                self.begins, self.ends, a.columns, a.values, starts, rows, values, out
-            )
+        if (other.ends > other.begins).any():
+            own = self.begins, self.ends, a.columns, a.values
+            others = other.begins, other.ends, b.columns, b.values
+            _fast.sparse_rows.add_products(*own, *others, b.width, out)
         if a is b:
             rows, columns = _equal_pairs(self.numbers, other.numbers)
             out[rows, columns] += self.alone[rows]

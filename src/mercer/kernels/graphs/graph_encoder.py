@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -12,9 +12,10 @@ from scipy import sparse
 from mercer._files.fields import NONE, TEXT, OneOf, State
 from mercer._typing import Objects
 from mercer.exceptions import InvalidInput, InvalidType
-from mercer.kernels.encoders import CategoryEncoder, Encoder, as_narwhals, is_frame
+from mercer.kernels.encoders import CategoryEncoder, Encoder
 from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, listed
 from mercer.kernels.graphs.graph_points import Codes, Graphs
+from mercer.kernels.tables.columns import single_column
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,8 @@ class GraphEncoder(Encoder):
         starts = np.concatenate([[0], np.cumsum(sizes)])
         counts = np.array([len(graph.places) for graph in graphs], dtype=np.int64)
         places = _joined([graph.places for graph in graphs], np.int64)
-        weights = _joined(
-            [_or_ones(g.weights, n) for g, n in zip(graphs, counts, strict=True)], np.float64
-        )
+        given = [np.ones(len(g.places)) if g.weights is None else g.weights for g in graphs]
+        weights = _joined(given, np.float64)
         if not np.isfinite(weights).all():
             arc = int(np.flatnonzero(~np.isfinite(weights))[0])
             graph = int(np.searchsorted(np.cumsum(counts), arc, "right"))
@@ -77,31 +77,16 @@ class GraphEncoder(Encoder):
 
 def _items(X: Objects, owner: str) -> Iterable[Any]:
     """Return the graphs of ``X``, which may stand in a table of one column."""
-    if is_frame(X):
-        frame = as_narwhals(X)
-        _check_single(len(frame.columns), owner)
-        items: Iterable[Any] = frame.get_column(frame.columns[0]).to_list()
-        return items
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
         raise InvalidType(
             f"{owner}: expected a batch of graphs, got one matrix. Pass [matrix] for one graph."
         )
     if hasattr(X, "is_directed") and hasattr(X, "adj"):
         raise InvalidType(f"{owner}: expected a batch of graphs, got one graph. Pass [graph].")
-    if hasattr(X, "to_pylist"):
-        return X.to_pylist()  # type: ignore[no-any-return]
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        _check_single(X.shape[1], owner)
-        return X[:, 0]
-    return X  # type: ignore[no-any-return]
-
-
-def _check_single(columns: int, owner: str) -> None:
-    if columns != 1:
-        raise InvalidInput(
-            f"{owner}: expected one column of graphs, got a table of {columns} columns. Choose "
-            f"one, as in {owner}().on('molecule')."
-        )
+    if isinstance(X, np.ndarray) and X.ndim > 2:
+        return X
+    remedy = f"Choose one, as in {owner}().on('molecule')."
+    return cast(Iterable[Any], single_column(X, owner, "graphs", remedy))
 
 
 def _joined(parts: Sequence[Any], dtype: Any) -> Any:
@@ -111,10 +96,6 @@ def _joined(parts: Sequence[Any], dtype: Any) -> Any:
 def _unsorted(places: Any, graph_of_arc: Any) -> bool:
     same = graph_of_arc[1:] == graph_of_arc[:-1]
     return bool(((places[1:] < places[:-1]) & same).any())
-
-
-def _or_ones(weights: Any, count: int) -> Any:
-    return np.ones(count) if weights is None else weights
 
 
 def _codes(labels: Sequence[Any], counts: Any, owner: str) -> Codes:

@@ -104,10 +104,9 @@ class Graphs:
         return self.targets + first
 
     def take(self, index: Index) -> Graphs:
-        """Return some of the graphs."""
         chosen = np.arange(len(self))[index]
-        nodes, starts = _parts(self.starts, chosen)
-        arcs, arc_starts = _parts(self.arc_starts, nodes)
+        nodes, starts = parts_of(self.starts, chosen)
+        arcs, arc_starts = parts_of(self.arc_starts, nodes)
         return Graphs(
             starts,
             self.labels[nodes],
@@ -118,7 +117,6 @@ class Graphs:
         )
 
     def join(self, other: Graphs) -> Graphs:
-        """Return the graphs of both."""
         return Graphs(
             np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
             np.concatenate([self.labels, other.labels]),
@@ -155,7 +153,7 @@ class Graphs:
         return matrix.astype(np.float64, copy=False)
 
 
-def _parts(starts: Integers, chosen: Integers) -> tuple[Integers, Integers]:
+def parts_of(starts: Integers, chosen: Integers) -> tuple[Integers, Integers]:
     """Return the positions of the chosen parts of a list, and where each part begins there."""
     counts = starts[chosen + 1] - starts[chosen]
     begins = np.concatenate([[0], np.cumsum(counts)])

@@ -99,7 +99,7 @@ class RandomWalk(Kernel):
         if left.has_spectrum and right.has_spectrum:
             spectra = left.spectra()
             return spectra, spectra if b is a else right.spectra()
-        return left, right
+        return left.beside(right)
 
     def compare(self, a: Any, b: Any) -> Array:
         return a.compare(b, float(self.decay))  # type: ignore[no-any-return]

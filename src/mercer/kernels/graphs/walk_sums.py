@@ -13,7 +13,7 @@ from scipy import sparse
 from mercer import _fast, _parallel
 from mercer._typing import Array, Index
 from mercer.exceptions import InvalidInput
-from mercer.kernels.graphs.graph_points import Graphs, Integers
+from mercer.kernels.graphs.graph_points import Graphs, Integers, parts_of
 
 STEPS = 8
 """Walks of so many steps are counted to bound the growth of longer ones."""
@@ -31,13 +31,12 @@ class Walks:
     """Graphs whose nodes are sorted by label, with what is known of the growth of their walks."""
 
     graphs: Graphs
-    origin: Graphs
     numbers: Integers
 
     @classmethod
     def of(cls, graphs: Graphs) -> Walks:
         """Prepare a batch of graphs."""
-        return cls(_sorted_by_label(graphs), graphs, np.arange(len(graphs)))
+        return cls(_sorted_by_label(graphs), np.arange(len(graphs)))
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -47,6 +46,14 @@ class Walks:
         part = replace(self, numbers=self.numbers[index])
         part.__dict__["symmetric"] = self.symmetric
         return part
+
+    def beside(self, other: Walks) -> tuple[Walks, Walks]:
+        """Return two batches as parts of one, as comparisons take them."""
+        if other is self:
+            return self, self
+        graphs, n = self.graphs.join(other.graphs), len(self)
+        both = Walks(graphs, np.arange(len(graphs)))
+        return both.take(slice(0, n)), both.take(slice(n, None))
 
     # ---- growth ------------------------------------------------------------------------------
 
@@ -84,14 +91,9 @@ class Walks:
         if self.has_spectrum:
             values = np.linalg.eigvalsh(graph.adjacency(0))
             return float(np.abs(values).max(initial=0.0)) ** 2
-        plain = not graph.labels.any() and not graph.edge_labels.any()
-        parts = graph.labels, graph.arc_starts, graph.targets, graph.weights, graph.edge_labels
-        if plain:
-            product = graph.arc_starts, graph.targets, graph.weights
-        else:
-            product = _fast.walks.product_graph(*parts, *parts)
-        root = _perron_root(*product)
-        return root**2 if plain else root
+        if not graph.labels.any() and not graph.edge_labels.any():
+            return _perron_root(graph.arc_starts, graph.targets, graph.weights) ** 2
+        return _perron_root(*_fast.walks.product_graph(graph.starts, graph.starts, *_arcs(graph)))
 
     # ---- values ------------------------------------------------------------------------------
 
@@ -126,10 +128,10 @@ class Walks:
         n, m = len(self), len(other)
         rows, columns = np.divmod(np.arange(n * m), max(1, m))
         # Where both sides are the same graphs, each pair is computed once.
-        same = self.origin is other.origin and np.array_equal(self.numbers, other.numbers)
+        same = np.array_equal(self.numbers, other.numbers)
         if same:
             rows, columns = np.triu_indices(n)
-        values = self._sums(other, self.numbers[rows], other.numbers[columns], decay)
+        values = self._sums(self.numbers[rows], other.numbers[columns], decay)
         out = np.empty((n, m))
         out[rows, columns] = values
         if same:
@@ -138,18 +140,17 @@ class Walks:
 
     def compare_self(self, decay: float) -> Array:
         """Return the sums over the walks of each graph with itself."""
-        return self._sums(self, self.numbers, self.numbers, decay)
+        return self._sums(self.numbers, self.numbers, decay)
 
-    def _sums(self, other: Walks, left: Integers, right: Integers, decay: float) -> Array:
+    def _sums(self, left: Integers, right: Integers, decay: float) -> Array:
         out = np.empty(len(left))
-        both = (*_fields(self.graphs), *_fields(other.graphs))
-        symmetric = self.symmetric and other.symmetric
+        graphs = self.graphs.starts, *_arcs(self.graphs)
 
         def task(first: int) -> None:
             part = slice(first, first + _PAIRS_A_TASK)
             _parallel.check_stopped()
             status = _fast.walks.product_sums(
-                left[part], right[part], *both, symmetric, decay, _TOLERANCE, out[part]
+                left[part], right[part], *graphs, self.symmetric, decay, _TOLERANCE, out[part]
             )
             if status != _fast.walks.CONVERGED:
                 raise InvalidInput(
@@ -168,7 +169,6 @@ class WalkCounts:
     values: Array
 
     def take(self, index: Index) -> WalkCounts:
-        """Return those of some graphs."""
         return WalkCounts(self.values[index])
 
     def compare(self, other: WalkCounts, decay: float) -> Array:
@@ -176,7 +176,6 @@ class WalkCounts:
         return np.asarray(self.values @ other.values.T)
 
     def compare_self(self, decay: float) -> Array:
-        """Return the sums over the walks of each graph with itself."""
         return np.asarray((self.values**2).sum(axis=1))
 
 
@@ -189,18 +188,10 @@ class Spectra:
     masses: Array
 
     def take(self, index: Index) -> Spectra:
-        """Return those of some graphs."""
-        if isinstance(index, slice):
-            part = slice(self.starts[index.start], self.starts[index.stop])
-            starts = self.starts[index.start : index.stop + 1] - self.starts[index.start]
-            return Spectra(starts, self.values[part], self.masses[part])
-        counts = np.diff(self.starts)[index]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        at = np.arange(starts[-1]) + np.repeat(self.starts[index] - starts[:-1], counts)
+        at, starts = parts_of(self.starts, np.arange(len(self.starts) - 1)[index])
         return Spectra(starts, self.values[at], self.masses[at])
 
     def compare(self, other: Spectra, decay: float) -> Array:
-        """Return the sums over the walks of all pairs."""
         out = np.empty((len(self.starts) - 1, len(other.starts) - 1))
         _fast.walks.spectral_sums(
             self.starts,
@@ -215,7 +206,6 @@ class Spectra:
         return out
 
     def compare_self(self, decay: float) -> Array:
-        """Return the sums over the walks of each graph with itself."""
         singles = [self.take(slice(i, i + 1)) for i in range(len(self.starts) - 1)]
         return np.array([one.compare(one, decay)[0, 0] for one in singles])
 
@@ -224,15 +214,8 @@ def _shape(graphs: Graphs) -> tuple[Any, Any, Any, Any]:
     return graphs.starts, graphs.arc_starts, graphs.targets, graphs.weights
 
 
-def _fields(graphs: Graphs) -> tuple[Any, Any, Any, Any, Any, Any]:
-    return (
-        graphs.starts,
-        graphs.labels,
-        graphs.arc_starts,
-        graphs.targets,
-        graphs.weights,
-        graphs.edge_labels,
-    )
+def _arcs(graphs: Graphs) -> tuple[Any, Any, Any, Any, Any]:
+    return graphs.labels, graphs.arc_starts, graphs.targets, graphs.weights, graphs.edge_labels
 
 
 def _sorted_by_label(graphs: Graphs) -> Graphs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,13 +10,8 @@ from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.kernels.series.series_points import Series
 
-
-class Recursion(Protocol):
-    """What compares series one after the other with a group of series side by side."""
-
-    def __call__(self, rows: Series, lanes: Array, lengths: IntArray, out: Array) -> None:
-        """Write the values of all rows and all lanes."""
-        ...
+Recursion = Callable[[Series, Array, IntArray, Array], None]
+"""Writes the values of all series of the first and of a group side by side, of these lengths."""
 
 
 def all_pairs(a: Series, b: Series, recursion: Recursion) -> Array:

@@ -68,17 +68,14 @@ class Series:
         return times
 
     def take(self, index: Index) -> Series:
-        """Return some of the series."""
         return replace(self, values=self.values[self.times(index)], lengths=self.lengths[index])
 
     def join(self, other: Series) -> Series:
-        """Return the series of both."""
         check_channels(self, other)
         values = np.concatenate([self.values, other.values])
         return Series(values, np.concatenate([self.lengths, other.lengths]))
 
     def astype(self, dtype: np.dtype[Any]) -> Series:
-        """Return the series in another type."""
         return Series(self.values.astype(dtype, copy=False), self.lengths)
 
     def same_as(self, other: Series) -> bool:
@@ -110,7 +107,6 @@ class SeriesEncoder(Encoder):
     makes = Series
 
     def is_own(self, leaf: Any) -> bool:
-        """Whether a leaf is one that this encoder can have made."""
         return super().is_own(leaf) and self.time in ("last", "first")
 
     by_column: ClassVar[bool] = False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,11 +25,9 @@ _LARGE = 1 << 26
 _DENSE_SHARE, _DENSE_BYTES = 0.1, 1 << 27
 _MOST_PATTERNS = 1 << 20
 """A window with more patterns than a million would take seconds by itself."""
-WEIGHTINGS = ("count", "frequency", "binary")
 
 
-@dataclass(frozen=True, eq=False)
-class Patterns:
+class Patterns(NamedTuple):
     """The patterns that fit one window of letters; see ``_fast.kmers.count``."""
 
     weights: Keys
@@ -68,18 +65,9 @@ class Patterns:
 class KmerKernel(StringFeatures):
     """k(x, z) = Σ_p n_p(x) n_p(z) over the patterns p that a subclass defines in ``patterns``."""
 
-    weighting: str
-
     def patterns(self) -> Patterns:
         """Return what is counted in each window."""
         raise NotImplementedError
-
-    def check_parameters(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise InvalidParameter(
-                f"{type(self).__name__}: weighting={self.weighting!r} has to be 'count', "
-                "'frequency' or 'binary'."
-            )
 
     def phi(self, strings: Strings) -> Features:
         patterns = self.patterns()
@@ -93,14 +81,7 @@ class KmerKernel(StringFeatures):
             part = strings.items[chunks[number]]
             starts = np.concatenate([[0], np.cumsum(lengths[chunks[number]])])
             values = _fast.kmers.scramble(code_points(part))
-            counted[number] = _fast.kmers.count(
-                values,
-                starts,
-                patterns.weights,
-                patterns.replaced,
-                patterns.letters,
-                patterns.most,
-            )
+            counted[number] = _fast.kmers.count(values, starts, *patterns)
 
         threads = _parallel.thread_count()
         _parallel.run(count, range(len(chunks)), threads)
@@ -145,8 +126,8 @@ class KmerKernel(StringFeatures):
         if not a.is_sparse:
             return products(a.values, b.values)
         out = np.zeros((len(a), len(b)))
-        sides = [(s.data, s.indices, s.indptr) for s in (a.values, b.values)]
-        _fast.kmers.multiply(*sides[0], *sides[1], a.dimension, out)
+        sides = [(s.indptr[:-1], s.indptr[1:], s.indices, s.data) for s in (a.values, b.values)]
+        _fast.sparse_rows.add_products(*sides[0], *sides[1], a.dimension, out)
         return out
 
     def _factors(self, windows: IntArray) -> Array:

@@ -35,15 +35,12 @@ class Counted:
     values: Array
 
     def take(self, index: Index) -> Counted:
-        """Return some of the strings."""
         return Counted(self.values[index])
 
     def compare(self, other: Counted) -> Array:
-        """Return the kernel of all pairs."""
         return products(self.values, other.values)
 
     def compare_self(self) -> Array:
-        """Return the kernel of each string with itself."""
         return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
 
 
@@ -62,7 +59,6 @@ class LetterStrings:
     weights: Array
 
     def take(self, index: Index) -> LetterStrings:
-        """Return some of the strings."""
         return replace(self, starts=self.starts[index], lengths=self.lengths[index])
 
     def compare(self, other: LetterStrings) -> Array:
@@ -88,7 +84,6 @@ class LetterStrings:
         return out
 
     def compare_self(self) -> Array:
-        """Return the kernel of each string with itself."""
         out = np.empty(len(self.lengths))
         order = np.argsort(self.lengths, kind="stable")
         for first in range(0, len(out), _fast.subsequences.LANES):

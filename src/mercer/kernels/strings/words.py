@@ -17,10 +17,11 @@ from scipy import sparse
 from mercer._files.fields import A, State, WrongState
 from mercer._typing import Array, Index, Object, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
-from mercer.kernels.encoders import Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.encoders import Encoder, is_missing
 from mercer.kernels.features import Features
 from mercer.kernels.points import Vectors
 from mercer.kernels.statistics import products
+from mercer.kernels.tables.columns import check_single, single_column
 from mercer.kernels.vectors.explicit import KeyedFeatures
 
 
@@ -42,11 +43,9 @@ class Strings:
         return len(self.items)
 
     def take(self, index: Index) -> Strings:
-        """Return some of the strings."""
         return Strings(self.items[index])
 
     def join(self, other: Strings) -> Strings:
-        """Return the strings of both."""
         return Strings(np.concatenate([self.items, other.items]))
 
 
@@ -69,29 +68,14 @@ class StringEncoder(Encoder):
 
 def _single_column(X: Objects, owner: str) -> Iterable[Any]:
     """Return the strings of ``X``, which may stand in a table of one column."""
-    if is_frame(X):
-        frame = as_narwhals(X)
-        _check_single(len(frame.columns), owner)
-        return cast(Iterable[Any], frame.get_column(frame.columns[0]).to_list())
     if sparse.issparse(X):
         raise InvalidType(f"{owner}: expected strings, got a sparse matrix of numbers.")
-    if hasattr(X, "to_pylist"):
-        return cast(Iterable[Any], X.to_pylist())
-    if isinstance(X, np.ndarray) and X.ndim > 1:
-        _check_single(X.shape[1] if X.ndim == 2 else 0, owner)
-        return cast(Iterable[Any], X[:, 0].tolist())
+    remedy = f"Choose one, as in {owner}().on('text')."
+    items = single_column(X, owner, "strings", remedy)
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
-        _check_single(max(len(row) for row in X), owner)
+        check_single(max(len(row) for row in X), owner, "strings", remedy)
         return [row[0] if row else None for row in X]
-    return cast(Iterable[Any], X.tolist() if isinstance(X, np.ndarray) else X)
-
-
-def _check_single(columns: int, owner: str) -> None:
-    if columns != 1:
-        raise InvalidInput(
-            f"{owner}: expected one column of strings, got a table of {columns} columns. Choose "
-            f"one, as in {owner}().on('text')."
-        )
+    return cast(Iterable[Any], items.tolist() if isinstance(items, np.ndarray) else items)
 
 
 def _not_a_string(item: Object, row: int, owner: str) -> Exception:
@@ -113,10 +97,21 @@ def code_points(strings: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return np.frombuffer("".join(strings).encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
+WEIGHTINGS = ("count", "frequency", "binary")
+
+
 class StringFeatures(KeyedFeatures):
     """k(x, z) = φ(x)·φ(z) for a sparse map of strings that a subclass defines in ``phi``."""
 
     encoder = StringEncoder()
+    weighting: str
+
+    def check_parameters(self) -> None:
+        if self.weighting not in WEIGHTINGS:
+            raise InvalidParameter(
+                f"{type(self).__name__}: weighting={self.weighting!r} has to be 'count', "
+                "'frequency' or 'binary'."
+            )
 
     def sides(self, *matrices: Any) -> list[Vectors]:
         return [Vectors(matrix) for matrix in matrices]
@@ -126,9 +121,6 @@ class StringFeatures(KeyedFeatures):
 
     def compare_self(self, a: Vectors) -> Array:
         return a.squared_norms.copy()
-
-
-_WEIGHTINGS = ("count", "frequency", "binary")
 
 
 class BagOfWords(StringFeatures):
@@ -152,11 +144,7 @@ class BagOfWords(StringFeatures):
         super().__init__()
 
     def check_parameters(self) -> None:
-        if self.weighting not in _WEIGHTINGS:
-            raise InvalidParameter(
-                f"BagOfWords: weighting={self.weighting!r} has to be 'count', 'frequency' or "
-                "'binary'."
-            )
+        super().check_parameters()
         if not isinstance(self.lowercase, bool | np.bool_):
             raise InvalidParameter(f"BagOfWords: lowercase={self.lowercase!r} has to be a bool.")
         self._expression()

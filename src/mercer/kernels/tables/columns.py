@@ -47,7 +47,6 @@ class ColumnEncoder(Encoder):
     }
 
     def is_own(self, leaf: Any) -> bool:
-        """Whether a leaf is one that this encoder can have made."""
         return self.inner.is_own(leaf)
 
     def identity(self, leaf: Any, row: int) -> Hashable:
@@ -72,7 +71,6 @@ class PresenceEncoder(Encoder):
     makes = Vectors
 
     def is_own(self, leaf: Any) -> bool:
-        """Whether a leaf is one that this encoder can have made."""
         one = super().is_own(leaf) and leaf.dimension == 1 and not leaf.is_sparse
         return one and bool(np.isin(leaf.values, (0, 1)).all())
 
@@ -117,6 +115,29 @@ def _column_name(column: Column, names: Sequence[Any], owner: str) -> Any:
     raise InvalidInput(f"{owner}: there is no column {column!r}. The table has {known}.")
 
 
+def single_column(X: Objects, owner: str, what: str, remedy: str) -> Any:
+    """Return the objects in a table of one column; what is no table stays as it is.
+
+    ``what`` names them in messages, and ``remedy`` is what to do about more columns.
+    """
+    frame = as_narwhals(X) if is_frame(X) else None
+    if frame is not None:
+        check_single(len(frame.columns), owner, what, remedy)
+        return frame.get_column(frame.columns[0]).to_list()
+    if isinstance(X, np.ndarray) and X.ndim > 1:
+        check_single(X.shape[1] if X.ndim == 2 else 0, owner, what, remedy)
+        return X[:, 0].tolist()
+    return X.to_pylist() if hasattr(X, "to_pylist") else X
+
+
+def check_single(columns: int, owner: str, what: str, remedy: str) -> None:
+    """Refuse tables with more columns than one."""
+    if columns != 1:
+        raise InvalidInput(
+            f"{owner}: expected one column of {what}, got a table of {columns} columns. {remedy}"
+        )
+
+
 # ---- gaps --------------------------------------------------------------------------------------
 
 
@@ -151,11 +172,10 @@ def _patched(table: Frame, stand_in: Object, owner: str) -> Any:
         raise InvalidInput(f"{owner}: a column holds no value at all. Leave the column out.")
     if is_frame(table):
         return _patched_frame(as_narwhals(table), gaps, holed, stand_in)
+    part = table.copy()
     if sparse.issparse(table):
-        part = table.copy()
         part.data = np.nan_to_num(part.data, nan=0.0)
         return part
-    part = table.copy()
     for j in holed:
         part[gaps[:, j], j] = _known(part[:, j], gaps[:, j], stand_in)
     return part

@@ -14,8 +14,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.kernels.graphs.counted import CountedFeatures, counted
+from mercer.kernels.graphs.graph_points import Codes, Integers
 from mercer.kernels.parameters import check_number
-from mercer.kernels.trees.tree_points import Codes, Integers, TreeEncoder, Trees
+from mercer.kernels.trees.tree_points import TreeEncoder, Trees
 
 _LARGE = 1 << 23
 """From 8 million pairs of nodes on (64 MiB) memory is compared with what there is."""
@@ -90,8 +91,9 @@ class SubsetTree(Kernel):
         _check_flags(self, "leaves")
 
     def prepare(self, a: Trees, b: Trees) -> tuple[Productions, Productions]:
-        left = Productions.of(a, bool(self.leaves))
-        return left, left if b is a else Productions.of(b, bool(self.leaves))
+        both = Productions.of(a if b is a else a.join(b), bool(self.leaves))
+        left = both.take(slice(0, len(a)))
+        return left, left if b is a else both.take(slice(len(a), None))
 
     def compare(self, a: Productions, b: Productions) -> Array:
         out = np.empty((len(a.trees), len(b.trees)))
@@ -104,7 +106,7 @@ class SubsetTree(Kernel):
         return out[:, 0]
 
     def _fill(self, a: Productions, b: Productions, diagonal: bool, out: Array) -> None:
-        most = a.most_pairs(b)
+        most = int(_fast.trees.most_pairs(a.trees, b.trees, a.group_starts, a.codes, a.sizes))
         if most > _LARGE:
             _memory.require(
                 8 * most,
@@ -112,10 +114,9 @@ class SubsetTree(Kernel):
                 "Leave out the largest trees, or use Subtree.",
             )
         _fast.trees.subset_trees(
-            float(self.decay), a.trees, b.trees, diagonal, a.starts, b.starts,
-            a.child_starts, b.child_starts, a.children, b.children, a.group, b.group,
-            a.group_starts, b.group_starts, a.codes, b.codes, a.sizes, b.sizes,
-            b.member_starts, b.members, b.rank, np.empty(max(1, most)), out,
+            float(self.decay), a.trees, b.trees, diagonal, a.starts, a.child_starts, a.children,
+            a.group, a.group_starts, a.codes, a.sizes, a.member_starts, a.members, a.rank,
+            np.empty(max(1, most)), out,
         )  # fmt: skip
 
 
@@ -123,10 +124,10 @@ class SubsetTree(Kernel):
 class Productions:
     """Trees with the nodes of each grouped by their productions.
 
-    ``trees`` are the trees at hand; the other arrays belong to the whole batch. Groups of tree t
-    are ``group_starts[t]`` to ``group_starts[t + 1]``, in the order of their ``codes``. The nodes
-    of group g are ``members[member_starts[g] : member_starts[g + 1]]``, and ``rank`` says where in
-    its group a node is. ``group`` is −1 for leaves that do not count.
+    ``trees`` are the trees at hand; the other arrays belong to the whole batch, of both sides of a
+    comparison. Groups of tree t are ``group_starts[t]`` to ``group_starts[t + 1]``, in the order of
+    their ``codes``. The nodes of group g are ``members[member_starts[g] : member_starts[g + 1]]``,
+    and ``rank`` says where in its group a node is. ``group`` is −1 for leaves that do not count.
     """
 
     trees: Integers
@@ -165,17 +166,7 @@ class Productions:
         )  # fmt: skip
 
     def take(self, index: Index) -> Productions:
-        """Return some of the trees."""
         return replace(self, trees=self.trees[index])
-
-    def most_pairs(self, other: Productions) -> int:
-        """Return the largest number of pairs of like nodes in two trees."""
-        return int(
-            _fast.trees.most_pairs(
-                self.trees, other.trees, self.group_starts, other.group_starts,
-                self.codes, other.codes, self.sizes, other.sizes,
-            )
-        )  # fmt: skip
 
 
 def _check_flags(kernel: Any, *names: str) -> None:

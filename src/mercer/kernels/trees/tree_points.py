@@ -13,11 +13,10 @@ from mercer import _fast
 from mercer._files.fields import Numbers, State, WrongState
 from mercer._typing import Index, Objects
 from mercer.exceptions import InvalidInput, InvalidType
-from mercer.kernels.encoders import CategoryEncoder, Encoder, as_narwhals, is_frame, is_missing
+from mercer.kernels.encoders import CategoryEncoder, Encoder, is_missing
+from mercer.kernels.graphs.graph_points import Codes, Integers, parts_of
+from mercer.kernels.tables.columns import single_column
 from mercer.kernels.trees.tree_text import read_tree
-
-Codes = np.ndarray[Any, np.dtype[np.uint64]]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +53,10 @@ class Trees:
         return np.diff(self.starts)
 
     def take(self, index: Index) -> Trees:
-        """Return some of the trees."""
-        chosen = np.arange(len(self))[index]
-        counts = self.sizes[chosen]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        nodes = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], counts)
+        nodes, starts = parts_of(self.starts, np.arange(len(self))[index])
         return Trees(starts, self.labels[nodes], self.arity[nodes])
 
     def join(self, other: Trees) -> Trees:
-        """Return the trees of both."""
         return Trees(
             np.concatenate([self.starts, other.starts[1:] + self.starts[-1]]),
             np.concatenate([self.labels, other.labels]),
@@ -118,23 +112,6 @@ class TreeEncoder(Encoder):
 def _rows(X: Objects, owner: str) -> Iterable[Any]:
     if sparse.issparse(X):
         raise InvalidType(f"{owner}: expected trees, got a sparse matrix of numbers.")
-    if is_frame(X):
-        frame = as_narwhals(X)
-        _check_single(len(frame.columns), owner)
-        return cast(Iterable[Any], frame.get_column(frame.columns[0]).to_list())
-    if hasattr(X, "to_pylist"):
-        return cast(Iterable[Any], X.to_pylist())
-    if isinstance(X, np.ndarray):
-        if X.ndim > 1:
-            _check_single(X.shape[1] if X.ndim == 2 else 0, owner)
-            X = X[:, 0]
-        return cast(Iterable[Any], X.tolist())
-    return cast(Iterable[Any], X)
-
-
-def _check_single(columns: int, owner: str) -> None:
-    if columns != 1:
-        raise InvalidInput(
-            f"{owner}: expected one column of trees, got a table of {columns} columns. Give a list "
-            f"of trees, or choose a column, as in {owner}().on('tree')."
-        )
+    remedy = f"Give a list of trees, or choose a column, as in {owner}().on('tree')."
+    items = single_column(X, owner, "trees", remedy)
+    return cast(Iterable[Any], items.tolist() if isinstance(items, np.ndarray) else items)

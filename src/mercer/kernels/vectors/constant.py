@@ -103,8 +103,7 @@ class White(Kernel):
         return [SameObject()]
 
     def evaluate(self, values: Values) -> Array:
-        noise: Array = np.multiply(values[SameObject()], self.noise, dtype=values.dtype)
-        return noise
+        return np.asarray(np.multiply(values[SameObject()], self.noise, dtype=values.dtype))
 
     def free_parameters(self) -> dict[str, float]:
         return {"noise": float(self.noise)} if self.noise > 0 else {}

@@ -146,8 +146,7 @@ class Polynomial(_AffineDot):
         if self.degree == 0:
             return np.zeros(values.shape, dtype=values.dtype)
         lower = power(self.affine(values), self.degree - 1, self)
-        result: Array = lower * self._inner_gradient(values, name) * self.degree
-        return result
+        return np.asarray(lower * self._inner_gradient(values, name) * self.degree)
 
     def feature_map(self, points: Points) -> Features:
         """Return √(d!/(a₀! a₁! …)) √c^a₀ √γ^∣a∣ x^a for all ∣a∣ + a₀ = d."""
@@ -183,8 +182,7 @@ class Sigmoid(_AffineDot):
         if name not in self.free_parameters():
             return super().gradient(values, name)
         slope = 1 - self.evaluate(values) ** 2
-        result: Array = slope * self._inner_gradient(values, name)
-        return result
+        return np.asarray(slope * self._inner_gradient(values, name))
 
 
 def monomials(columns: Array, degree: int, weighted: bool) -> Array:

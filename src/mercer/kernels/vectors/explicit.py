@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from functools import cache
 from typing import Any, Self, cast
 
 import numpy as np
@@ -141,14 +143,46 @@ class RandomFourierFeatures(FeatureKernel):
     φ(x) = √(2/m) (cos ω₁·x, sin ω₁·x, …) with m/2 frequencies ω drawn from the spectral density;
     φ(x)·φ(z) → k(x, z) with an error of about 1/√m.
 
+    Parameters
+    ----------
+    kernel : Radial
+        The kernel that is approximated.
+    components : int
+        m.
+    random_state : int
+        Of the draws of ω.
+    seed : int
+        The old name of ``random_state``.
+
     References
     ----------
     Rahimi and Recht, Random features for large-scale kernel machines, 2007.
     """
 
-    def __init__(self, kernel: Radial, components: int = 500, seed: int = 0) -> None:
-        self.kernel, self.components, self.seed = kernel, components, seed
+    def __init__(
+        self,
+        kernel: Radial,
+        components: int = 500,
+        random_state: int = 0,
+        *,
+        seed: int | str = "deprecated",
+    ) -> None:
+        if seed != "deprecated":
+            _warn_of_seed()
+        self.kernel, self.components = kernel, components
+        self.random_state = random_state if seed == "deprecated" else seed
         super().__init__()
+
+    @classmethod
+    @cache
+    def parameter_names(cls) -> tuple[str, ...]:
+        return "kernel", "components", "random_state"
+
+    def _set_params(self, params: dict[str, Any]) -> Self:
+        if "seed" in params:
+            _warn_of_seed()
+            params = {"random_state" if n == "seed" else n: v for n, v in params.items()}
+        return super()._set_params(params)
 
     def check_parameters(self) -> None:
         if not getattr(self.kernel, "has_spectrum", False):
@@ -157,7 +191,7 @@ class RandomFourierFeatures(FeatureKernel):
                 "RBF, Laplacian, Matern or RationalQuadratic."
             )
         check_number(self, "components", low=2, integer=True)
-        check_number(self, "seed", low=0, integer=True)
+        check_number(self, "random_state", low=0, integer=True)
 
     def resolve(self, points: Points) -> Self:
         inner = self.kernel.resolve(points)
@@ -169,7 +203,7 @@ class RandomFourierFeatures(FeatureKernel):
         size = 8 * int(self.components) * (2 * len(vectors) + d)
         if size > _LARGE:
             _memory.require(size, f"{self} of {len(vectors):,} rows", "Use fewer components.")
-        random = np.random.default_rng(int(self.seed))
+        random = np.random.default_rng(int(self.random_state))
         omega = self.kernel.frequencies(random, (count, d))
         scales = self.kernel.scales
         if scales is None:
@@ -182,3 +216,12 @@ class RandomFourierFeatures(FeatureKernel):
         result = np.hstack([np.cos(angles), np.sin(angles)])
         result *= result.dtype.type(count**-0.5)
         return result
+
+
+def _warn_of_seed() -> None:
+    warnings.warn(
+        "RandomFourierFeatures: 'seed' is now called 'random_state', as everywhere; the old name "
+        "will be removed.",
+        FutureWarning,
+        stacklevel=3,
+    )

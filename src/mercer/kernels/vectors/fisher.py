@@ -226,10 +226,8 @@ def _adopted(model: Model) -> Any:
 
 
 def _same_model(a: Any, b: Any) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return bool(a == b) if isinstance(a, str) and isinstance(b, str) else False
-    if a is b:
-        return True
+    if a is b or isinstance(a, str) or isinstance(b, str):
+        return bool(a == b)
     left, right = vars(a), vars(b)
     return (
         type(a) is type(b)
@@ -253,8 +251,7 @@ def _whitened(scores: Array, information: Array) -> Array:
     used = roots > 0
     # The symmetric root does not depend on how eigenvectors are chosen.
     inverse = (vectors[:, used] * roots[used]) @ vectors[:, used].T
-    whitened: Array = scores @ inverse
-    return whitened
+    return np.asarray(scores @ inverse)
 
 
 def _inverse_roots(values: Array) -> Array:
