@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,10 +29,11 @@ from mercer._files.fields import (
     WrongState,
 )
 from mercer._sklearn import Interval, StrOptions, check_targets
-from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Seed, Targets
+from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Targets
 from mercer.estimators.base import _check_rows
+from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_base import GaussianProcess
-from mercer.estimators.gp.gp_kernels import Bounds, Parameters, parameters_of
+from mercer.estimators.gp.gp_kernels import Parameters, parameters_of
 from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.state import ROWS
@@ -49,7 +49,7 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import ModeProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.evidence_ascent import Optimizer, Optimum
+from mercer.solvers.evidence_ascent import Optimum
 from mercer.solvers.laplace import LaplaceEvidence, logistic_mean
 
 _LEARNING_ROWS = 400
@@ -109,6 +109,7 @@ class Latent:
         )
 
 
+@parameters
 class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
     """Gaussian process classification with any kernel on any data, by Laplace's approximation.
 
@@ -162,52 +163,18 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
             raise WrongState(f"it has {len(self.latents_)} latent functions for {k} classes")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [None, Kernel, TheirKernel],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        **GaussianProcess._parameter_constraints,
         "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
-        "copy_X_train": ["boolean"],
-        "random_state": ["random_state"],
         "multi_class": [StrOptions({"one_vs_rest", "one_vs_one"})],
         "n_jobs": [Integral, None],
-        "fixed": ["array-like"],
-        "bounds": [tuple, list, dict],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "approximation": "no_validation",
     }
-    strict = False
 
-    def __init__(
-        self,
-        kernel: Kernel | TheirKernel | None = None,
-        *,
-        optimizer: str | Optimizer | None = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        max_iter_predict: int = 100,
-        warm_start: bool = False,
-        copy_X_train: bool = True,
-        random_state: Seed = None,
-        multi_class: str = "one_vs_rest",
-        n_jobs: int | None = None,
-        fixed: Sequence[str] = (),
-        bounds: Bounds = (1e-5, 1e5),
-        time_limit: float | None = None,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.fixed = fixed
-        self.bounds = bounds
-        self.time_limit = time_limit
-        self.approximation = approximation
+    _: KW_ONLY
+    max_iter_predict: int = 100
+    warm_start: bool = False
+    multi_class: str = "one_vs_rest"
+    n_jobs: int | None = None
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Learn the parameters of the kernel, and find the mode of the posterior.
