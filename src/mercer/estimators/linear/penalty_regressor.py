@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from mercer._files.fields import COUNT, Numbers, State
 from mercer._sklearn import Hidden, Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
@@ -23,6 +25,7 @@ from mercer.solvers.base import Budget, Status
 from mercer.solvers.newton import LeastPenalties
 
 
+@parameters
 class PenaltyRegressor(RegressorMixin, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
@@ -83,24 +86,14 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
         ],
     }
 
-    def __init__(
-        self,
-        penalty: Penalty | str = "huber",
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_init: int = 20,
-        random_state: Seed = None,
-        n_starts: int | str = "deprecated",
-    ) -> None:
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_starts = n_starts
+    penalty: Penalty | str = "huber"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_init: int = 20
+    random_state: Seed = None
+    n_starts: int | str = "deprecated"
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
