@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -10,7 +11,8 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from mercer._files.fields import NONE, A, Number, Numbers, OneOf, State, WrongState
 from mercer._sklearn import num_samples
-from mercer._typing import Array, IntArray, Objects, Targets
+from mercer._typing import Array, Objects, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import SEEN, check_points
 from mercer.exceptions import InvalidParameter
@@ -24,6 +26,7 @@ _USUAL = 100
 """Landmarks where nothing is said, as in scikit-learn's Nystroem."""
 
 
+@parameters
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows z(x) with z(x)·z(x′) ≈ k(x, x′), for any kernel and any data.
 
@@ -76,25 +79,12 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if index is not None and len(index) != len(self.approximation_):
             raise WrongState("its landmarks are not as many as their row numbers")
 
-    kernel_: Kernel
-    approximation_: NystromKernel
-    component_indices_: IntArray | None
-    residual_trace_: float
-
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        n_components: int | None = None,
-        *,
-        method: str = "pivoted",
-        random_state: int | None = 0,
-        seed: int | str | None = "deprecated",
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.method = method
-        self.random_state = random_state
-        self.seed = seed
+    kernel: Kernel | None = None
+    n_components: int | None = None
+    _: KW_ONLY
+    method: str = "pivoted"
+    random_state: int | None = 0
+    seed: int | str | None = "deprecated"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
