@@ -6,10 +6,16 @@
 from __future__ import annotations
 
 import inspect
+import warnings
+from collections.abc import Callable
 from dataclasses import MISSING, field, fields, make_dataclass
-from typing import Any, TypeVar, dataclass_transform
+from functools import wraps
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from mercer.estimators.kernel_argument import caller_level
 
 Estimator = TypeVar("Estimator")
+Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
@@ -42,3 +48,42 @@ def parameters(cls: type[Estimator]) -> type[Estimator]:
     cls.__init__ = listing.__init__  # type: ignore[misc, method-assign]
     cls._listing = listing  # type: ignore[attr-defined]
     return cls
+
+
+def renamed(**names: str) -> Callable[[Named], Named]:
+    """Let a class or a function take parameters by their old names too, with a warning.
+
+    ``names`` says what each is called now. An old name is no parameter any more: it is in no
+    signature and in no ``get_params``.
+    """
+
+    def accept(owner: Named) -> Named:
+        if not isinstance(owner, type):
+            return cast(Named, _with_old_names(owner, owner.__name__, names))
+        for method in ("__init__", "set_params"):
+            setattr(owner, method, _with_old_names(getattr(owner, method), owner.__name__, names))
+        return owner
+
+    return accept
+
+
+def _with_old_names(
+    function: Callable[..., Any], owner: str, names: dict[str, str]
+) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for old in names.keys() & given.keys():
+            value = given.pop(old)
+            # Model files of 0.2 have this word where nobody used the old name.
+            if isinstance(value, str) and value == "deprecated":
+                continue
+            warnings.warn(
+                f"{owner}: {old!r} is now called {names[old]!r}, as everywhere; the old name will "
+                "be removed.",
+                FutureWarning,
+                stacklevel=caller_level(),
+            )
+            given[names[old]] = value
+        return function(*args, **given)
+
+    return call

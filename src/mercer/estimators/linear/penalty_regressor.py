@@ -14,10 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer._files.fields import COUNT, Numbers, State
-from mercer._sklearn import Hidden, Interval, LinearModel, StrOptions, fit_context
+from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
-from mercer.estimators.constructor import parameters
-from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.constructor import parameters, renamed
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
@@ -25,6 +24,7 @@ from mercer.solvers.base import Budget, Status
 from mercer.solvers.newton import LeastPenalties
 
 
+@renamed(n_starts="n_init")
 @parameters
 class PenaltyRegressor(RegressorMixin, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
@@ -80,10 +80,6 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "n_starts": [
-            Interval(Integral, 1, None, closed="left"),
-            Hidden(StrOptions({"deprecated"})),
-        ],
     }
 
     penalty: Penalty | str = "huber"
@@ -93,7 +89,6 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
     max_iter: int = 1000
     n_init: int = 20
     random_state: Seed = None
-    n_starts: int | str = "deprecated"
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
@@ -102,7 +97,7 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
         A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
         penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
         problem = PenaltyProblem(np.asarray(y, np.float64), penalty)
-        method = LeastPenalties(self._read_n_init(), check_random_state(self.random_state))
+        method = LeastPenalties(self.n_init, check_random_state(self.random_state))
         budget = Budget(tol=self.tol, max_iter=self.max_iter)
         found = method.solve(problem, FeatureGram.of_rows(A), budget)
         x, self.certificate_ = found.value.x, found.certificate
@@ -119,14 +114,3 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
                 stacklevel=2,
             )
         return self
-
-    def _read_n_init(self) -> int:
-        if self.n_starts == "deprecated":
-            return self.n_init
-        warnings.warn(
-            "PenaltyRegressor: 'n_starts' is now called 'n_init', as everywhere; the old name "
-            "will be removed.",
-            FutureWarning,
-            stacklevel=caller_level(),
-        )
-        return int(self.n_starts)
