@@ -152,7 +152,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GaussianProcess._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
-        "normalize_y": ["boolean"],
         "n_targets": [Interval(Integral, 1, None, closed="left"), None],
     }
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer._sklearn import Interval, StrOptions, check_kernel_bounds
-from mercer._typing import Array, Objects, Seed, Targets
+from mercer._typing import Array, Objects, Seed
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_kernels import (
@@ -91,8 +91,6 @@ class GaussianProcess(KernelMachine):
         "kernel": [None, Kernel, TheirKernel],
         "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
         "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "copy_X_train": ["boolean"],
-        "random_state": ["random_state"],
         "fixed": ["array-like"],
         "bounds": [tuple, list, dict],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
@@ -111,12 +109,6 @@ class GaussianProcess(KernelMachine):
     def _check_parameters(self) -> None:
         self._validate_params()
         self._prior_kernel()
-
-    def _require_targets(self, y: Targets) -> None:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
 
     def _prior_kernel(self) -> Kernel:
         """Return the kernel as one of mercer's, before it is settled on data."""

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mercer._files.fields import (
     COUNT,
     LABELS,
-    TEXT,
     A,
     ListOf,
     Maybe,
@@ -34,7 +33,7 @@ from mercer.estimators.base import _check_rows
 from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_base import GaussianProcess
 from mercer.estimators.gp.gp_kernels import Parameters, parameters_of
-from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior
+from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior, LatentFunction
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.state import ROWS
 from mercer.exceptions import InvalidParameter
@@ -57,19 +56,12 @@ _LEARNING_ROWS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Latent:
+class Latent(LatentFunction):
     """The latent function of one class against others, given its training rows.
 
     ``weights`` is y − π, ``root`` √W and ``factor`` the L of B = I + √W K √W.
     """
 
-    kernel: Kernel
-    published: Any
-    points: Points
-    rows: IntArray
-    labels: Array
-    names: list[str]
-    scales: Array
     weights: Array
     root: Array
     factor: Array
@@ -77,22 +69,15 @@ class Latent:
     value: float
 
     STATE: ClassVar[State] = {
-        **dict.fromkeys(("kernel", "published"), A(Kernel)),
-        "points": A(Points, size="n"),
-        "rows": Numbers("n", types="i", low=0),
-        **dict.fromkeys(("labels", "weights", "root", "mode"), Numbers("n")),
-        "names": ListOf(TEXT),
-        "scales": Numbers("free"),
+        **LatentFunction.STATE,
+        **dict.fromkeys(("weights", "root", "mode"), Numbers("n")),
         "factor": Numbers("n", "n", any_order=True),
-        "value": Number(finite=False),
     }
 
     def check_state(self) -> None:
         """Raise :class:`WrongState` where kernel, points and factor do not fit."""
-        self.points.check_encoded_for(self.kernel)
-        free = self.kernel.free_parameters()
-        named = len(self.names) == len(self.scales) and set(self.names) <= set(free)
-        if not named or not (np.diagonal(self.factor) > 0).all():
+        super().check_state()
+        if not (np.diagonal(self.factor) > 0).all():
             raise WrongState("the parts of a latent function do not fit")
 
     def moments(self, points: Points) -> tuple[Array, Array]:
@@ -165,7 +150,6 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GaussianProcess._parameter_constraints,
         "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
         "multi_class": [StrOptions({"one_vs_rest", "one_vs_one"})],
         "n_jobs": [Integral, None],
     }
@@ -408,8 +392,3 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         mean, variance = self._moments(X)
         pairs = zip(mean, variance, strict=True)
         return np.column_stack([logistic_mean(m, v) for m, v in pairs])
-
-
-def _published(free: Parameters, settled: Kernel, theta: Array) -> Any:
-    """Return the kernel as the user wrote it, scikit-learn's or mercer's."""
-    return settled if free.original is None else free.original.clone_with_theta(theta)
