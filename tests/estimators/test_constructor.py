@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import all_estimators
 
-from mercer import GP, SVC, Lasso, NystromMap, PenaltyRegressor
+from mercer import GP, SVC, Lasso, NystromMap, PenaltyRegressor, Perceptron
 from mercer.estimators.constructor import parameters, renamed
 from mercer.estimators.registry import ROWS
 from mercer.kernels.vectors.radial import RBF
@@ -77,6 +77,14 @@ def test_a_machine_is_more_than_its_parameters():
     assert not is_dataclass(one)
     assert tokenize(one) != tokenize(other)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))
+
+
+def test_annotations_say_what_validation_needs():
+    assert Perceptron._parameter_constraints["shuffle"] == ["boolean"]
+    for wrong in ({"shuffle": "no"}, {"random_state": "now"}, {"class_weight": "heavy"}):
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of Perceptron must be"):
+            Perceptron(**wrong).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,12 @@ class KernelMachine(BaseEstimator):
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (num_samples(X),)
         return X
 
+    def _require_targets(self, y: Targets) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+
     def _bind(self, X: Objects) -> tuple[Kernel, Points]:
         """Return the kernel, settled on the training data, and the training data as points."""
         kernel, points = self._encode(X)

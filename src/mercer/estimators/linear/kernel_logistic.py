@@ -14,11 +14,11 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import COUNT, LABELS, A, Numbers, State
-from mercer._sklearn import Interval, StrOptions, check_targets, num_samples
+from mercer._sklearn import Interval, check_targets, num_samples
 from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import NamedKernelMachine, _check_rows
 from mercer.estimators.constructor import parameters
-from mercer.estimators.kernel_argument import check_definite, check_name
+from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
 from mercer.estimators.on_landmarks import publish_classes, solve_classes
 from mercer.estimators.state import KERNEL, check_classes, check_points
@@ -112,10 +112,7 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         "C": [Interval(Real, 0, None, closed="neither")],
         **NamedKernelMachine._parameter_constraints,
         "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "strict": ["boolean"],
     }
 
     C: float = 1.0
@@ -140,10 +137,7 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         """
         self._check_parameters()
         ends = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         y = check_targets(y, multi_output=False, estimator=self)
         check_consistent_length(X, y)
@@ -213,6 +207,5 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         return np.log(self.predict_proba(X))
 
     def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
+        super()._check_parameters()
         Nystrom.of(self.approximation, type(self).__name__)

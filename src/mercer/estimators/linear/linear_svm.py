@@ -92,10 +92,8 @@ class _LinearParameters:
         "dual": ["boolean", StrOptions({"auto"})],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
-        "random_state": ["random_state"],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
     }
 
@@ -251,7 +249,6 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
     }
 
     penalty: str = "l2"

@@ -123,16 +123,11 @@ class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         ],
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-        "dual": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "random_state": ["random_state"],
         "solver": [StrOptions(SOLVERS)],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
-        "warm_start": ["boolean"],
         "n_jobs": [None, Integral],
     }  # fmt: skip
 

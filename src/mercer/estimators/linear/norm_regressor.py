@@ -78,7 +78,6 @@ class NormRegressor(RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "norm": ["array-like", int, float],
-        "fit_intercept": ["boolean"],
     }
 
     norm: float | ArrayLike = 2

@@ -75,11 +75,9 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "penalty": [Penalty, StrOptions(set(NAMES))],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     penalty: Penalty | str = "huber"

@@ -72,15 +72,11 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "fit_intercept": ["boolean"],
-        "copy_X": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "solver": [
             StrOptions({"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"})
         ],
-        "positive": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     alpha: ArrayLike = 1.0

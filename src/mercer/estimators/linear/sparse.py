@@ -101,14 +101,9 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "fit_intercept": ["boolean"],
         "precompute": ["boolean", "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "copy_X": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "positive": ["boolean"],
-        "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
     }
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _memory
 from mercer._files.fields import COUNT, LABELS, A, Maybe, Number, Numbers, Plain, State, WrongState
-from mercer._sklearn import Interval, StrOptions, check_sample_weight, check_targets, num_samples
+from mercer._sklearn import Interval, check_sample_weight, check_targets, num_samples
 from mercer._typing import (
     Array,
     ClassWeights,
@@ -31,7 +31,7 @@ from mercer._typing import (
 )
 from mercer.estimators.base import NamedKernelMachine, _check_rows, take_objects
 from mercer.estimators.constructor import parameters
-from mercer.estimators.kernel_argument import caller_level, check_definite, check_name
+from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import KERNEL, MISTAKES, check_classes, check_points
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
@@ -136,14 +136,9 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NamedKernelMachine._parameter_constraints,
-        "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "strict": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -242,15 +237,8 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
         tags.target_tags.required = True
         return tags
 
-    def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
-
     def _read(self, X: Objects, y: Targets) -> tuple[Any, IntArray]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         labels = check_targets(y, multi_output=False, estimator=self)
         check_classification_targets(labels)

@@ -158,7 +158,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"auto"})],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
         "kernel_params": [dict, None],
-        "fit_intercept": ["boolean"],
         "solver": [StrOptions(set(METHODS))],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -98,20 +98,14 @@ class LaplacianMachine(NamedKernelMachine):
         "smoothness": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions(set(WEIGHTS))],
-        "normalized": ["boolean"],
         "power": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "strict": ["boolean"],
     }
 
     def _read_pair(self, X: Objects, y: Targets) -> Objects:
         """Return the checked training objects; the labels are read by each machine."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         check_consistent_length(X, y)
         _check_rows(X, type(self).__name__)

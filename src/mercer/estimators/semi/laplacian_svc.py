@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, A, Numbers, State
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import Interval
 from mercer._typing import (
     Array,
     ClassWeights,
@@ -126,7 +126,6 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LaplacianMachine._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "unlabelled": "no_validation",
     }
 

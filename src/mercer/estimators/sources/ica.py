@@ -55,7 +55,6 @@ class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "w_init": ["array-like", None],
-        "random_state": ["random_state"],
     }
 
     STATE: ClassVar[State] = {

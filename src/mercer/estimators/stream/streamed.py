@@ -109,12 +109,10 @@ class StreamedMachine(CallbackSupportMixin, NamedKernelMachine):
         **NamedKernelMachine._parameter_constraints,
         "kernel": [str, Kernel],
         "approximation": [Interval(Integral, 1, None, closed="left"), Nystrom],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "memory": [Interval(Integral, 1, None, closed="left")],
         "checkpoint": [str, os.PathLike, None],
-        "verbose": ["boolean"],
     }
 
     def _check_parameters(self) -> None:
@@ -151,8 +149,7 @@ class StreamedMachine(CallbackSupportMixin, NamedKernelMachine):
         """Return the training data in pieces; ``read`` checks data that are in memory."""
         name, chunks = type(self).__name__, chunks_in(X)
         if chunks is None:
-            if y is None:
-                raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+            self._require_targets(y)
             chunks = read()
         else:
             if y is not None:

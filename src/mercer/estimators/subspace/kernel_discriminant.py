@@ -131,7 +131,6 @@ class KernelDiscriminant(
         "reg": [Interval(Real, 0, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "priors": ["array-like", None],
-        "strict": ["boolean"],
     }
 
     kernel: Parameter = "rbf"
@@ -149,10 +148,7 @@ class KernelDiscriminant(
         """Find the directions that separate the classes ``y``."""
         self._check_parameters()
         budget = Budget.within(self.time_limit)
-        if y is None:
-            raise ValueError(
-                "KernelDiscriminant requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, y)
         y = column_or_1d(y, warn=True)
         self.classes_, codes = read_classes(y, len(y))

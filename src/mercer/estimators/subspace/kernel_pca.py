@@ -159,14 +159,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
         "gamma": [Interval(Real, 0, None, closed="left"), None],
         "kernel_params": [dict, None],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "fit_inverse_transform": ["boolean"],
         "eigen_solver": [StrOptions({"auto", "dense", "arpack", "lanczos", "randomized"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "remove_zero_eig": ["boolean"],
-        "random_state": ["random_state"],
-        "copy_X": ["boolean"],
         "n_jobs": [None, Integral],
     }
 

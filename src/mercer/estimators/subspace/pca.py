@@ -107,8 +107,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             StrOptions({"mle"}),
             None,
         ],
-        "copy": ["boolean"],
-        "whiten": ["boolean"],
         "svd_solver": [
             StrOptions({"auto", "full", "covariance_eigh", "arpack", "lanczos", "randomized"})
         ],
@@ -116,7 +114,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "iterated_power": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_oversamples": [Interval(Integral, 1, None, closed="left")],
         "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
-        "random_state": ["random_state"],
     }
 
     n_components: int | float | str | None = None

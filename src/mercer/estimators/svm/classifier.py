@@ -112,11 +112,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SupportVectorMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
         "probability": ["boolean", StrOptions({"deprecated"})],
-        "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
 

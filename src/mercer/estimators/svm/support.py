@@ -100,11 +100,9 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
         **NamedKernelMachine._parameter_constraints,
         "kernel": "no_validation",
         "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "shrinking": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "strict": ["boolean"],
     }
 
     def _check_parameters(self) -> None:
