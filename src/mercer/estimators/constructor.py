@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, make_dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast, dataclass_transform
@@ -74,11 +74,23 @@ def renamed(**names: str) -> Callable[[Named], Named]:
     def accept(owner: Named) -> Named:
         if not isinstance(owner, type):
             return cast(Named, _with_old_names(owner, owner.__name__, names))
+        owner._old_names = names  # type: ignore[attr-defined]
         for method in ("__init__", "set_params"):
             setattr(owner, method, _with_old_names(getattr(owner, method), owner.__name__, names))
         return owner
 
     return accept
+
+
+def current_names(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file has of a machine, under the names that they have now."""
+    names: Mapping[str, str] = getattr(cls, "_old_names", {})
+    current = {name: value for name, value in params.items() if name not in names}
+    for old in names.keys() & params.keys():
+        # Files of 0.2 have this word where nobody used the old name.
+        if not (isinstance(params[old], str) and params[old] == "deprecated"):
+            current[names[old]] = params[old]
+    return current
 
 
 def _with_old_names(
@@ -87,17 +99,13 @@ def _with_old_names(
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         for old in names.keys() & given.keys():
-            value = given.pop(old)
-            # Model files of 0.2 have this word where nobody used the old name.
-            if isinstance(value, str) and value == "deprecated":
-                continue
             warnings.warn(
                 f"{owner}: {old!r} is now called {names[old]!r}, as everywhere; the old name will "
                 "be removed.",
                 FutureWarning,
                 stacklevel=caller_level(),
             )
-            given[names[old]] = value
+            given[names[old]] = given.pop(old)
         return function(*args, **given)
 
     return call
