@@ -264,7 +264,8 @@ class KernelMachine(BaseEstimator):
 
     def _expand(self, X: Objects, points: Points, coefficients: Array) -> Array:
         """Return Σ aᵢ k(x, xᵢ) for read data; ``coefficients`` has one column for each function."""
-        return Gram(self.kernel_, X, points).multiply(coefficients)
+        kernel: Kernel = self.kernel_
+        return Gram(kernel, X, points).multiply(coefficients)
 
     def _takes_vectors(self) -> bool:
         """Whether the data are plain vectors, which scikit-learn's validation knows."""
