@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from importlib import import_module
 from inspect import signature
+from numbers import Real
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -21,10 +22,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._sklearn import num_samples, validate_parameter_constraints
+from mercer._sklearn import Interval, StrOptions, num_samples, validate_parameter_constraints
 from mercer._typing import Array, IntArray, Model, Objects, Parameter, SampleWeights, Targets
-from mercer.estimators.kernel_argument import KernelArgument, kernel_argument
+from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import KernelArgument, check_name, kernel_argument
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import as_narwhals, is_frame
@@ -109,8 +112,13 @@ class KernelMachine(BaseEstimator):
     gamma: Any
     degree: float
     coef0: float
-    strict: bool
-    approximation: Any = None
+    approximation: Any
+    time_limit: float | None
+    kernel_: Any
+    _condensed: Expansion | None = None
+    """The functions as sums over landmarks, without their biases, where a machine keeps them so."""
+    strict = False
+    """Whether a kernel that is not known to be what the problems need is an error."""
     usual_values: ClassVar[Mapping[str, Sequence[float]]] = {}
     """Values worth trying of parameters that a machine has besides C and ν."""
 
@@ -208,6 +216,12 @@ class KernelMachine(BaseEstimator):
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (num_samples(X),)
         return X
 
+    def _require_targets(self, y: Targets) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+
     def _bind(self, X: Objects) -> tuple[Kernel, Points]:
         """Return the kernel, settled on the training data, and the training data as points."""
         kernel, points = self._encode(X)
@@ -272,6 +286,33 @@ class KernelMachine(BaseEstimator):
     def _takes_vectors(self) -> bool:
         """Whether the data are plain vectors, which scikit-learn's validation knows."""
         return self.kernel_argument.takes_vectors
+
+
+@parameters
+class NamedKernelMachine(KernelMachine):
+    """A machine whose kernel may be given by its name, with parameters that names go with."""
+
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: float = 3
+    coef0: float = 0.0
+    time_limit: float | None = None
+    approximation: Any = None
+    kernel_: Kernel = field(init=False)
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [str, callable, Kernel],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "approximation": "no_validation",
+    }
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        check_name(self.kernel)
 
 
 _VECTORS: dict[str, Any] = {

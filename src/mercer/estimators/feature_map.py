@@ -11,13 +11,15 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from mercer._files.fields import A, Numbers, State
 from mercer._typing import Objects, Parameter, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import SEEN
 from mercer.exceptions import NoFeatureMap
 from mercer.kernels.base import Kernel
-from mercer.kernels.features import Features, Keys
+from mercer.kernels.features import Features
 from mercer.kernels.vectors.dot import Linear
 
 
+@parameters
 class FeatureMap(TransformerMixin, BaseEstimator):
     """The rows φ(x) of a kernel with finite features, k(x, z) = φ(x)·φ(z).
 
@@ -41,11 +43,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     STATE: ClassVar[State] = {**SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}
 
-    kernel_: Kernel
-    keys_: Keys
-
-    def __init__(self, kernel: Kernel | None = None) -> None:
-        self.kernel = kernel
+    kernel: Kernel | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -10,8 +10,8 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from mercer._files.fields import NONE, A, Number, Numbers, OneOf, State, WrongState
 from mercer._sklearn import num_samples
-from mercer._typing import Array, IntArray, Objects, Targets
-from mercer.estimators.kernel_argument import caller_level
+from mercer._typing import Array, Objects, Targets
+from mercer.estimators.constructor import parameters, renamed
 from mercer.estimators.state import SEEN, check_points
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel, is_kernel
@@ -24,6 +24,8 @@ _USUAL = 100
 """Landmarks where nothing is said, as in scikit-learn's Nystroem."""
 
 
+@renamed(seed="random_state")
+@parameters
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows z(x) with z(x)·z(x′) ≈ k(x, x′), for any kernel and any data.
 
@@ -76,25 +78,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if index is not None and len(index) != len(self.approximation_):
             raise WrongState("its landmarks are not as many as their row numbers")
 
-    kernel_: Kernel
-    approximation_: NystromKernel
-    component_indices_: IntArray | None
-    residual_trace_: float
-
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        n_components: int | None = None,
-        *,
-        method: str = "pivoted",
-        random_state: int | None = 0,
-        seed: int | str | None = "deprecated",
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.method = method
-        self.random_state = random_state
-        self.seed = seed
+    kernel: Kernel | None = None
+    n_components: int | None = None
+    _: KW_ONLY
+    method: str = "pivoted"
+    random_state: int | None = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,7 +115,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X = self._read(X, reset=True)
         points = kernel.encode(X)
         count = min(_USUAL, num_samples(X)) if self.n_components is None else self.n_components
-        spec = Nystrom(count, self.method, self._read_random_state())
+        spec = Nystrom(count, self.method, self.random_state)
         self.kernel_ = kernel.resolve(points)
         landmarks = choose_landmarks(self.kernel_, points, spec)
         basis = LandmarkBasis(self.kernel_, landmarks.points)
@@ -136,17 +124,6 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Z = basis.features(points)
         self.residual_trace_ = basis.residual_trace(points, Z)
         return Z
-
-    def _read_random_state(self) -> int | None:
-        if isinstance(self.seed, str):
-            return self.random_state
-        warnings.warn(
-            "NystromMap: 'seed' is now called 'random_state', as everywhere; the old name will be "
-            "removed.",
-            FutureWarning,
-            stacklevel=caller_level(),
-        )
-        return self.seed
 
     def _given(self) -> Kernel:
         if self.kernel is None:

@@ -34,6 +34,7 @@ from mercer._files.fields import (
 )
 from mercer._sklearn import CALLBACK_ATTRIBUTES, check_parameters, check_step_names
 from mercer.estimators import registry
+from mercer.estimators.constructor import current_names
 from mercer.estimators.state import SEEN
 from mercer.exceptions import CannotSave
 from mercer.io import model_data, model_points
@@ -78,7 +79,7 @@ def estimator(
     wanted: State = cls.STATE if fields is None else fields  # type: ignore[attr-defined]
 
     def make(state: dict[str, Any]) -> Any:
-        model = cls(**state["params"])
+        model = cls(**current_names(cls, state["params"]))
         check_parameters(model)
         attributes = _renamed(cls, {n: value for n, value in state.items() if n != "params"})
         if attributes:

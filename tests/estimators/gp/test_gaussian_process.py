@@ -258,7 +258,7 @@ def test_singular_matrices_take_jitter_and_say_so():
 
 
 def test_constant_targets():
-    model = GP(X, np.full(len(y), 3.0), starts=1)
+    model = GP(X, np.full(len(y), 3.0), n_init=1)
     np.testing.assert_allclose(model.predict(NEW), 3.0)
 
 
@@ -289,7 +289,7 @@ def test_a_saved_process_answers_the_same(tmp_path):
     theta = np.zeros(len(model.theta_))
     assert again.log_marginal_likelihood(theta) == model.log_marginal_likelihood(theta)
     assert again.theta_ == model.theta_
-    single = GP(X, y, starts=1)
+    single = GP(X, y, n_init=1)
     save(single, tmp_path / "single.mercer")
     np.testing.assert_array_equal(
         load(tmp_path / "single.mercer").predict(NEW), single.predict(NEW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.gaussian_process.kernels import Kernel as TheirKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -27,9 +26,10 @@ from mercer._files.fields import (
     State,
     WrongState,
 )
-from mercer._sklearn import Interval, StrOptions, check_targets
+from mercer._sklearn import Interval, check_targets
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.base import _check_rows
+from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_base import (
     GaussianProcess,
     Likelihood,
@@ -39,7 +39,7 @@ from mercer.estimators.gp.gp_base import (
     noise_variances,
     one_or_all,
 )
-from mercer.estimators.gp.gp_kernels import Bounds, Parameters
+from mercer.estimators.gp.gp_kernels import Parameters
 from mercer.estimators.gp.gp_landmarks import LandmarkLearner, LandmarkPosterior, likelihood_of
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import BY_ROW, KERNEL, check_points
@@ -58,9 +58,10 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.processes import MeanProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.evidence import RegressionEvidence, is_flat
-from mercer.solvers.evidence_ascent import Optimizer, Optimum
+from mercer.solvers.evidence_ascent import Optimum
 
 
+@parameters
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess):
     """Gaussian process regression with any kernel on any data.
 
@@ -149,49 +150,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
             raise WrongState("its factor or its coefficients do not fit its targets")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [None, Kernel, TheirKernel],
+        **GaussianProcess._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "normalize_y": ["boolean"],
-        "copy_X_train": ["boolean"],
         "n_targets": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "fixed": ["array-like"],
-        "bounds": [tuple, list, dict],
-        "approximation": "no_validation",
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
-    strict = False
 
-    def __init__(
-        self,
-        kernel: Kernel | TheirKernel | None = None,
-        *,
-        alpha: float | Array = 1e-10,
-        optimizer: str | Optimizer | None = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        normalize_y: bool = False,
-        copy_X_train: bool = True,
-        n_targets: int | None = None,
-        random_state: Seed = None,
-        fixed: Sequence[str] = (),
-        bounds: Bounds = (1e-5, 1e5),
-        approximation: int | Nystrom | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.normalize_y = normalize_y
-        self.copy_X_train = copy_X_train
-        self.n_targets = n_targets
-        self.random_state = random_state
-        self.fixed = fixed
-        self.bounds = bounds
-        self.approximation = approximation
-        self.time_limit = time_limit
+    _: KW_ONLY
+    alpha: float | Array = 1e-10
+    normalize_y: bool = False
+    n_targets: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,7 +237,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
             self._train_points, columns, dual, status="optimal"
         )
 
-    _posterior: LandmarkPosterior | None = None
+    _posterior: LandmarkPosterior | None = field(init=False, default=None)
 
     def predict(self, X: Objects, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return the means, with standard deviations or covariances if asked for.

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel as TheirKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from mercer._sklearn import check_kernel_bounds
-from mercer._typing import Array, Objects, Seed, Targets
+from mercer._sklearn import Interval, StrOptions, check_kernel_bounds
+from mercer._typing import Array, Objects, Seed
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_kernels import (
     Bounds,
     Parameters,
@@ -27,6 +30,7 @@ from mercer.estimators.kernel_argument import GivenKernel, KernelArgument, calle
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
+from mercer.landmarks.choose import Nystrom
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.evidence import EvidenceSolver, is_flat
 from mercer.solvers.evidence_ascent import GAIN, Optimizer, Optimum, maximise
@@ -68,15 +72,30 @@ class LikelihoodProblem:
         return maximise(self.value_and_gradient, starts, bounds, budget=budget)
 
 
+@parameters
 class GaussianProcess(KernelMachine):
     """A prior over functions given by a kernel whose parameters are learnt from the evidence."""
 
-    optimizer: str | Optimizer | None
-    n_restarts_optimizer: int
-    random_state: Seed
-    fixed: Sequence[str]
-    bounds: Bounds
-    time_limit: float | None
+    kernel: Kernel | TheirKernel | None = None
+    _: KW_ONLY
+    optimizer: str | Optimizer | None = "fmin_l_bfgs_b"
+    n_restarts_optimizer: int = 0
+    copy_X_train: bool = True  # noqa: N815 - scikit-learn's name
+    random_state: Seed = None
+    fixed: Sequence[str] = ()
+    bounds: Bounds = (1e-5, 1e5)
+    time_limit: float | None = None
+    approximation: int | Nystrom | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [None, Kernel, TheirKernel],
+        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
+        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        "fixed": ["array-like"],
+        "bounds": [tuple, list, dict],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "approximation": "no_validation",
+    }
 
     @property
     def kernel_argument(self) -> KernelArgument:
@@ -90,12 +109,6 @@ class GaussianProcess(KernelMachine):
     def _check_parameters(self) -> None:
         self._validate_params()
         self._prior_kernel()
-
-    def _require_targets(self, y: Targets) -> None:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
 
     def _prior_kernel(self) -> Kernel:
         """Return the kernel as one of mercer's, before it is settled on data."""

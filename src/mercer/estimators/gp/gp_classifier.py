@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mercer._files.fields import (
     COUNT,
     LABELS,
-    TEXT,
     A,
     ListOf,
     Maybe,
@@ -30,11 +28,12 @@ from mercer._files.fields import (
     WrongState,
 )
 from mercer._sklearn import Interval, StrOptions, check_targets
-from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Seed, Targets
+from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Targets
 from mercer.estimators.base import _check_rows
+from mercer.estimators.constructor import parameters
 from mercer.estimators.gp.gp_base import GaussianProcess
-from mercer.estimators.gp.gp_kernels import Bounds, Parameters, parameters_of
-from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior
+from mercer.estimators.gp.gp_kernels import Parameters, parameters_of
+from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior, LatentFunction
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.state import ROWS
 from mercer.exceptions import InvalidParameter
@@ -49,7 +48,7 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import ModeProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.evidence_ascent import Optimizer, Optimum
+from mercer.solvers.evidence_ascent import Optimum
 from mercer.solvers.laplace import LaplaceEvidence, logistic_mean
 
 _LEARNING_ROWS = 400
@@ -57,19 +56,12 @@ _LEARNING_ROWS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Latent:
+class Latent(LatentFunction):
     """The latent function of one class against others, given its training rows.
 
     ``weights`` is y − π, ``root`` √W and ``factor`` the L of B = I + √W K √W.
     """
 
-    kernel: Kernel
-    published: Any
-    points: Points
-    rows: IntArray
-    labels: Array
-    names: list[str]
-    scales: Array
     weights: Array
     root: Array
     factor: Array
@@ -77,22 +69,15 @@ class Latent:
     value: float
 
     STATE: ClassVar[State] = {
-        **dict.fromkeys(("kernel", "published"), A(Kernel)),
-        "points": A(Points, size="n"),
-        "rows": Numbers("n", types="i", low=0),
-        **dict.fromkeys(("labels", "weights", "root", "mode"), Numbers("n")),
-        "names": ListOf(TEXT),
-        "scales": Numbers("free"),
+        **LatentFunction.STATE,
+        **dict.fromkeys(("weights", "root", "mode"), Numbers("n")),
         "factor": Numbers("n", "n", any_order=True),
-        "value": Number(finite=False),
     }
 
     def check_state(self) -> None:
         """Raise :class:`WrongState` where kernel, points and factor do not fit."""
-        self.points.check_encoded_for(self.kernel)
-        free = self.kernel.free_parameters()
-        named = len(self.names) == len(self.scales) and set(self.names) <= set(free)
-        if not named or not (np.diagonal(self.factor) > 0).all():
+        super().check_state()
+        if not (np.diagonal(self.factor) > 0).all():
             raise WrongState("the parts of a latent function do not fit")
 
     def moments(self, points: Points) -> tuple[Array, Array]:
@@ -109,6 +94,7 @@ class Latent:
         )
 
 
+@parameters
 class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
     """Gaussian process classification with any kernel on any data, by Laplace's approximation.
 
@@ -162,52 +148,17 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
             raise WrongState(f"it has {len(self.latents_)} latent functions for {k} classes")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [None, Kernel, TheirKernel],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
+        **GaussianProcess._parameter_constraints,
         "max_iter_predict": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "copy_X_train": ["boolean"],
-        "random_state": ["random_state"],
         "multi_class": [StrOptions({"one_vs_rest", "one_vs_one"})],
         "n_jobs": [Integral, None],
-        "fixed": ["array-like"],
-        "bounds": [tuple, list, dict],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "approximation": "no_validation",
     }
-    strict = False
 
-    def __init__(
-        self,
-        kernel: Kernel | TheirKernel | None = None,
-        *,
-        optimizer: str | Optimizer | None = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        max_iter_predict: int = 100,
-        warm_start: bool = False,
-        copy_X_train: bool = True,
-        random_state: Seed = None,
-        multi_class: str = "one_vs_rest",
-        n_jobs: int | None = None,
-        fixed: Sequence[str] = (),
-        bounds: Bounds = (1e-5, 1e5),
-        time_limit: float | None = None,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
-        self.fixed = fixed
-        self.bounds = bounds
-        self.time_limit = time_limit
-        self.approximation = approximation
+    _: KW_ONLY
+    max_iter_predict: int = 100
+    warm_start: bool = False
+    multi_class: str = "one_vs_rest"
+    n_jobs: int | None = None
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Learn the parameters of the kernel, and find the mode of the posterior.
@@ -441,8 +392,3 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         mean, variance = self._moments(X)
         pairs = zip(mean, variance, strict=True)
         return np.column_stack([logistic_mean(m, v) for m, v in pairs])
-
-
-def _published(free: Parameters, settled: Kernel, theta: Array) -> Any:
-    """Return the kernel as the user wrote it, scikit-learn's or mercer's."""
-    return settled if free.original is None else free.original.clone_with_theta(theta)

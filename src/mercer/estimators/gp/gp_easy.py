@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mercer._typing import Objects, Seed, Targets
+from mercer.estimators.constructor import renamed
 from mercer.estimators.gp.gaussian_process import GaussianProcessRegressor
 from mercer.exceptions import InvalidInput
 from mercer.kernels.base import Kernel
@@ -15,12 +16,13 @@ from mercer.kernels.vectors.constant import White
 from mercer.kernels.vectors.radial import RBF
 
 
+@renamed(starts="n_init")
 def GP(
     X: Objects,
     y: Targets,
     kernel: Kernel | None = None,
     *,
-    starts: int = 3,
+    n_init: int = 3,
     random_state: Seed = 0,
 ) -> GaussianProcessRegressor:
     """Fit a Gaussian process with defaults that suit most data.
@@ -34,7 +36,7 @@ def GP(
         The data.
     kernel : Kernel, optional
         Needed where ``X`` is not a matrix of numbers; add ``White()`` to learn the noise.
-    starts : int
+    n_init : int
         How often the evidence is climbed.
 
     Returns
@@ -48,7 +50,7 @@ def GP(
         kernel = kernel + White(0.1)
     best: GaussianProcessRegressor | None = None
     random = check_random_state(random_state)
-    for start in range(max(1, starts)):
+    for start in range(max(1, n_init)):
         begun = kernel
         if start:
             values = kernel.free_parameters()

@@ -138,8 +138,8 @@ class LandmarkPosterior:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkLatent:
-    """The latent function of one class against others, on landmarks of its training rows."""
+class LatentFunction:
+    """What latent functions of one class against others share, however they are computed."""
 
     kernel: Kernel
     published: Any
@@ -148,8 +148,6 @@ class LandmarkLatent:
     labels: Array
     names: list[str]
     scales: Array
-    posterior: LandmarkPosterior
-    value: float
 
     STATE: ClassVar[State] = {
         **dict.fromkeys(("kernel", "published"), A(Kernel)),
@@ -158,7 +156,6 @@ class LandmarkLatent:
         "labels": Numbers("n"),
         "names": ListOf(TEXT),
         "scales": Numbers("free"),
-        "posterior": A(LandmarkPosterior),
         "value": Number(finite=False),
     }
 
@@ -168,6 +165,16 @@ class LandmarkLatent:
         free = self.kernel.free_parameters()
         if len(self.names) != len(self.scales) or not set(self.names) <= set(free):
             raise WrongState("the parts of a latent function do not fit")
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkLatent(LatentFunction):
+    """The latent function of one class against others, on landmarks of its training rows."""
+
+    posterior: LandmarkPosterior
+    value: float
+
+    STATE: ClassVar[State] = {**LatentFunction.STATE, "posterior": A(LandmarkPosterior)}
 
     def moments(self, points: Points) -> tuple[Array, Array]:
         """Return the means and the variances of the latent function at new points."""

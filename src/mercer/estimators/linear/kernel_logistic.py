@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -13,15 +14,15 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import COUNT, LABELS, A, Numbers, State
-from mercer._sklearn import Interval, StrOptions, check_targets, num_samples
-from mercer._typing import Array, ClassWeights, IntArray, Objects, Parameter, SampleWeights, Targets
-from mercer.estimators.base import KernelMachine, _check_rows
-from mercer.estimators.kernel_argument import check_definite, check_name
+from mercer._sklearn import Interval, check_targets, num_samples
+from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
+from mercer.estimators.base import NamedKernelMachine, _check_rows
+from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
 from mercer.estimators.on_landmarks import publish_classes, solve_classes
 from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.gram.computed import Gram
-from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
@@ -32,7 +33,8 @@ from mercer.solvers.base import Budget
 from mercer.solvers.logistic_newton import KernelLogisticNewton
 
 
-class KernelLogisticRegression(ClassifierMixin, KernelMachine):
+@parameters
+class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
     r"""Logistic regression with any kernel on any data, exact and certified.
 
     min ½ Σ_c ‖f_c‖² + C Σ sᵢ (log Σ_c exp(f_c(xᵢ) + b_c) − f_y(xᵢ) − b_y),  y = yᵢ
@@ -108,47 +110,18 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [str, callable, Kernel],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        **NamedKernelMachine._parameter_constraints,
         "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "strict": ["boolean"],
-        "approximation": "no_validation",
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Parameter = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        class_weight: ClassWeights = None,
-        max_iter: int = 100,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    C: float = 1.0
+    _: KW_ONLY
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    class_weight: ClassWeights = None
+    max_iter: int = 100
+    strict: bool = False
 
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Self:
         """Fit the functions to the classes ``y``.
@@ -164,10 +137,7 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         """
         self._check_parameters()
         ends = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         y = check_targets(y, multi_output=False, estimator=self)
         check_consistent_length(X, y)
@@ -237,6 +207,5 @@ class KernelLogisticRegression(ClassifierMixin, KernelMachine):
         return np.log(self.predict_proba(X))
 
     def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
+        super()._check_parameters()
         Nystrom.of(self.approximation, type(self).__name__)

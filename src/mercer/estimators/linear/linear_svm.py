@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -47,6 +48,7 @@ from mercer._typing import (
     Seed,
     Targets,
 )
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -63,17 +65,6 @@ from mercer.solvers.coordinate import ClassDescent, ColumnDescent, linear_solver
 
 _log = logging.getLogger(__name__)
 
-_CONSTRAINTS: dict[str, Any] = {
-    "dual": ["boolean", StrOptions({"auto"})],
-    "tol": [Interval(Real, 0.0, None, closed="neither")],
-    "C": [Interval(Real, 0.0, None, closed="neither")],
-    "fit_intercept": ["boolean"],
-    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-    "verbose": ["verbose"],
-    "random_state": ["random_state"],
-    "max_iter": [Interval(Integral, 0, None, closed="left")],
-}
-
 
 class _Weighted(NamedTuple):
     """The rows whose weight is positive, their places, and C times their weights."""
@@ -83,7 +74,31 @@ class _Weighted(NamedTuple):
     C: Array
 
 
-class _LinearMachine:
+@parameters
+class _LinearParameters:
+    """The parameters that the two machines share."""
+
+    _: KW_ONLY
+    dual: bool | str = "auto"
+    tol: float = 1e-4
+    C: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1
+    verbose: int = 0
+    random_state: Seed = None
+    max_iter: int = 1000
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "dual": ["boolean", StrOptions({"auto"})],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+    }
+
+
+class _LinearMachine(_LinearParameters):
     """What the two machines share: reading data, warnings, publishing weights."""
 
     STATE: ClassVar[State] = {
@@ -96,15 +111,7 @@ class _LinearMachine:
         "n_iter_": COUNT,
     }
 
-    dual: Any
-    tol: float
-    C: float
     loss: str
-    fit_intercept: bool
-    intercept_scaling: float
-    verbose: int
-    random_state: Any
-    max_iter: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -187,6 +194,7 @@ class _LinearMachine:
             )
 
 
+@parameters
 class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Linear support vector classification, exact and certified, for many rows or features.
 
@@ -237,41 +245,17 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
     check_state = check_linear_classes
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_CONSTRAINTS,
+        **_LinearParameters._parameter_constraints,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
     }
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: ClassWeights = None,
-        verbose: int = 0,
-        random_state: Seed = None,
-        max_iter: int = 1000,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
+    penalty: str = "l2"
+    loss: str = "squared_hinge"
+    _: KW_ONLY
+    multi_class: str = "ovr"
+    class_weight: ClassWeights = None
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> LinearSVC:
@@ -343,6 +327,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         return solutions
 
 
+@parameters
 class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
     r"""Linear support vector regression, exact and certified.
 
@@ -374,35 +359,15 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
             raise WrongState("its weights do not fit its columns")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **_CONSTRAINTS,
+        **_LinearParameters._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
     }
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: bool | str = "auto",
-        verbose: int = 0,
-        random_state: Seed = None,
-        max_iter: int = 1000,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
+    _: KW_ONLY
+    epsilon: float = 0.0
+    loss: str = "epsilon_insensitive"
+    intercept_scaling: float = 1.0
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> LinearSVR:

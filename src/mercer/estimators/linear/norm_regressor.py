@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 from mercer._files.fields import COUNT, Number, Numbers, State
 from mercer._sklearn import LinearModel, fit_context
 from mercer._typing import Array, Objects, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
@@ -22,6 +24,7 @@ from mercer.solvers.least_squares import accurate
 from mercer.solvers.penalised_regression import ChebyshevProgram, TiltedVertices
 
 
+@parameters
 class NormRegressor(RegressorMixin, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
 
@@ -71,12 +74,11 @@ class NormRegressor(RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "norm": ["array-like", int, float],
-        "fit_intercept": ["boolean"],
     }
 
-    def __init__(self, norm: float | ArrayLike = 2, *, fit_intercept: bool = True) -> None:
-        self.norm = norm
-        self.fit_intercept = fit_intercept
+    norm: float | ArrayLike = 2
+    _: KW_ONLY
+    fit_intercept: bool = True
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets) -> NormRegressor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,9 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from mercer._files.fields import COUNT, Numbers, State
-from mercer._sklearn import Hidden, Interval, LinearModel, StrOptions, fit_context
+from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
-from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.constructor import parameters, renamed
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
@@ -23,6 +24,8 @@ from mercer.solvers.base import Budget, Status
 from mercer.solvers.penalised_regression import LeastPenalties
 
 
+@renamed(n_starts="n_init")
+@parameters
 class PenaltyRegressor(RegressorMixin, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
@@ -72,35 +75,18 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "penalty": [Penalty, StrOptions(set(NAMES))],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_starts": [
-            Interval(Integral, 1, None, closed="left"),
-            Hidden(StrOptions({"deprecated"})),
-        ],
     }
 
-    def __init__(
-        self,
-        penalty: Penalty | str = "huber",
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_init: int = 20,
-        random_state: Seed = None,
-        n_starts: int | str = "deprecated",
-    ) -> None:
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_starts = n_starts
+    penalty: Penalty | str = "huber"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    n_init: int = 20
+    random_state: Seed = None
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
@@ -109,7 +95,7 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
         A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
         penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
         problem = PenaltyProblem(np.asarray(y, np.float64), penalty)
-        method = LeastPenalties(self._read_n_init(), check_random_state(self.random_state))
+        method = LeastPenalties(self.n_init, check_random_state(self.random_state))
         budget = Budget(tol=self.tol, max_iter=self.max_iter)
         found = method.solve(problem, FeatureGram.of_rows(A), budget)
         x, self.certificate_ = found.value.x, found.certificate
@@ -126,14 +112,3 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
                 stacklevel=2,
             )
         return self
-
-    def _read_n_init(self) -> int:
-        if self.n_starts == "deprecated":
-            return self.n_init
-        warnings.warn(
-            "PenaltyRegressor: 'n_starts' is now called 'n_init', as everywhere; the old name "
-            "will be removed.",
-            FutureWarning,
-            stacklevel=caller_level(),
-        )
-        return int(self.n_starts)

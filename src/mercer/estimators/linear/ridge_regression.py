@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from mercer._files.fields import TEXT, Maybe, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
@@ -26,6 +28,7 @@ from mercer.solvers.lasso import ElasticNetDescent
 from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
 
 
+@parameters
 class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 
@@ -69,37 +72,22 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "fit_intercept": ["boolean"],
-        "copy_X": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "solver": [
             StrOptions({"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"})
         ],
-        "positive": ["boolean"],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        alpha: ArrayLike = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Seed = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
+    alpha: ArrayLike = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True  # noqa: N815 - scikit-learn's name
+    max_iter: int | None = None
+    tol: float = 1e-4
+    solver: str = "auto"
+    positive: bool = False
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, field
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from mercer._sklearn import (
     fit_context,
 )
 from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -37,6 +39,7 @@ SHARPNESS = 1e-2
 """The relative gap at the end, as a share of ``tol``: 1e-6 with the default of 1e-4."""
 
 
+@parameters
 class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 
@@ -98,43 +101,24 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "fit_intercept": ["boolean"],
         "precompute": ["boolean", "array-like"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "copy_X": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "positive": ["boolean"],
-        "random_state": ["random_state"],
         "selection": [StrOptions({"cyclic", "random"})],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        precompute: bool | ArrayLike = False,
-        max_iter: int = 1000,
-        copy_X: bool = True,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Seed = None,
-        selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    alpha: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float = 0.5
+    fit_intercept: bool = True
+    precompute: bool | ArrayLike = False
+    max_iter: int = 1000
+    copy_X: bool = True  # noqa: N815 - scikit-learn's name
+    tol: float = 1e-4
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Seed = None
+    selection: str = "cyclic"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -240,6 +224,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         return sparse.csr_matrix(np.atleast_2d(self.coef_))
 
 
+@parameters
 class Lasso(ElasticNet):
     r"""Least squares with an ℓ₁ penalty, exact and certified.
 
@@ -253,32 +238,7 @@ class Lasso(ElasticNet):
         name: rule for name, rule in ElasticNet._parameter_constraints.items() if name != "l1_ratio"
     }
 
-    l1_ratio = 1.0
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        precompute: bool | ArrayLike = False,
-        copy_X: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Seed = None,
-        selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    l1_ratio: float = field(init=False, default=1.0)
 
 
 def enet_path(

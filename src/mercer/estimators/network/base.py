@@ -6,7 +6,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from itertools import count, pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -34,6 +34,7 @@ from mercer._files.fields import (
 )
 from mercer._sklearn import Interval, Options, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS
 from mercer.exceptions import InvalidInput
@@ -66,7 +67,35 @@ def _takes_parts(machine: MultilayerPerceptron) -> bool:
     return True
 
 
-class MultilayerPerceptron(BaseEstimator):
+@parameters
+class TrainingParameters(BaseEstimator):
+    """How a network is trained."""
+
+    _: KW_ONLY
+    solver: str = "adam"
+    alpha: float = 0.0001
+    batch_size: int | str = "auto"
+    learning_rate: str = "constant"
+    learning_rate_init: float = 0.001
+    power_t: float = 0.5
+    max_iter: int = 200
+    shuffle: bool = True
+    random_state: Seed = None
+    tol: float = 1e-4
+    verbose: bool | int = False
+    warm_start: bool = False
+    momentum: float = 0.9
+    nesterovs_momentum: bool = True
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    beta_1: float = 0.9
+    beta_2: float = 0.999
+    epsilon: float = 1e-8
+    n_iter_no_change: float = 10
+    max_fun: int = 15000
+
+
+class MultilayerPerceptron(TrainingParameters):
     """A network of layers, trained by stochastic or by full-batch descent."""
 
     STATE: ClassVar[State] = {
@@ -112,27 +141,6 @@ class MultilayerPerceptron(BaseEstimator):
 
     hidden_layer_sizes: ArrayLike
     activation: str
-    solver: str
-    alpha: float
-    batch_size: int | str
-    learning_rate: str
-    learning_rate_init: float
-    power_t: float
-    max_iter: int
-    shuffle: bool
-    random_state: Seed
-    tol: float
-    verbose: bool | int
-    warm_start: bool
-    momentum: float
-    nesterovs_momentum: bool
-    early_stopping: bool
-    validation_fraction: float
-    beta_1: float
-    beta_2: float
-    epsilon: float
-    n_iter_no_change: float
-    max_fun: int
     out_activation_: str
     coefs_: list[Array]
     intercepts_: list[Array]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _memory
 from mercer._files.fields import COUNT, LABELS, A, Maybe, Number, Numbers, Plain, State, WrongState
-from mercer._sklearn import Interval, StrOptions, check_sample_weight, check_targets, num_samples
+from mercer._sklearn import Interval, check_sample_weight, check_targets, num_samples
 from mercer._typing import (
     Array,
     ClassWeights,
@@ -28,16 +29,15 @@ from mercer._typing import (
     Seed,
     Targets,
 )
-from mercer.estimators.base import KernelMachine, _check_rows, take_objects
-from mercer.estimators.kernel_argument import caller_level, check_definite, check_name
+from mercer.estimators.base import NamedKernelMachine, _check_rows, take_objects
+from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import KERNEL, MISTAKES, check_classes, check_points
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
-from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
-from mercer.landmarks.choose import Nystrom
 from mercer.problems.mistakes import SignedRows
 from mercer.solvers.base import Budget, Solution, Status
 from mercer.solvers.online_rules import (
@@ -49,7 +49,8 @@ from mercer.solvers.online_rules import (
 )
 
 
-class KernelPerceptron(ClassifierMixin, KernelMachine):
+@parameters
+class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
     r"""The perceptron with any kernel on any data.
 
     f = Σ cᵢyᵢ k(xᵢ, ·) + b;  cᵢ ← cᵢ + 1,  b ← b + yᵢ  whenever  yᵢ f(xᵢ) ≤ 0
@@ -134,57 +135,24 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
             raise WrongState("a support vector is none of its training rows")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [str, callable, Kernel],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "fit_intercept": ["boolean"],
+        **NamedKernelMachine._parameter_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "strict": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "approximation": "no_validation",
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        random_state: Seed = 0,
-        class_weight: ClassWeights = None,
-        strict: bool = False,
-        cache_size: float = 512,
-        time_limit: float | None = None,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.strict = strict
-        self.cache_size = cache_size
-        self.time_limit = time_limit
-        self.approximation = approximation
+    kernel: Parameter = "rbf"
+    _: KW_ONLY
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    n_iter_no_change: int = 5
+    shuffle: bool = True
+    random_state: Seed = 0
+    class_weight: ClassWeights = None
+    strict: bool = False
+    cache_size: float = 512
 
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Self:
         """Fit the machine.
@@ -269,15 +237,8 @@ class KernelPerceptron(ClassifierMixin, KernelMachine):
         tags.target_tags.required = True
         return tags
 
-    def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
-
     def _read(self, X: Objects, y: Targets) -> tuple[Any, IntArray]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         labels = check_targets(y, multi_output=False, estimator=self)
         check_classification_targets(labels)

@@ -15,7 +15,8 @@ from sklearn.utils.validation import validate_data
 
 from mercer._files.fields import LABELS, TEXT, State, WrongState
 from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_context
-from mercer._typing import Array, Matrix, Objects, SampleWeights, Seed, Targets
+from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.network.base import MultilayerPerceptron, takes_parts
 from mercer.exceptions import InvalidInput
 
@@ -26,6 +27,7 @@ _READ: dict[str, Any] = {
 }
 
 
+@parameters
 class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     r"""A network of neurons for classes.
 
@@ -110,56 +112,8 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     _stratified = True
 
-    def __init__(
-        self,
-        hidden_layer_sizes: ArrayLike = (100,),
-        activation: str = "relu",
-        *,
-        solver: str = "adam",
-        alpha: float = 0.0001,
-        batch_size: int | str = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: Seed = None,
-        tol: float = 1e-4,
-        verbose: bool | int = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: float = 10,
-        max_fun: int = 15000,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
+    hidden_layer_sizes: ArrayLike = (100,)
+    activation: str = "relu"
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -252,6 +206,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         return float(accuracy_score(right, self._decide(values), sample_weight=weights))
 
 
+@parameters
 class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     r"""A network of neurons for numbers.
 
@@ -288,58 +243,9 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         "loss": [StrOptions({"squared_error", "poisson"})],
     }
 
-    def __init__(
-        self,
-        loss: str = "squared_error",
-        hidden_layer_sizes: ArrayLike = (100,),
-        activation: str = "relu",
-        *,
-        solver: str = "adam",
-        alpha: float = 0.0001,
-        batch_size: int | str = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: Seed = None,
-        tol: float = 1e-4,
-        verbose: bool | int = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: float = 10,
-        max_fun: int = 15000,
-    ) -> None:
-        self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
+    loss: str = "squared_error"
+    hidden_layer_sizes: ArrayLike = (100,)
+    activation: str = "relu"
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]

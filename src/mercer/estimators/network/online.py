@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -39,6 +40,7 @@ from mercer._typing import (
     Seed,
     Targets,
 )
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes
 from mercer.exceptions import InvalidInput
@@ -56,6 +58,7 @@ Trained = list[Solution[OnlineWeights]]
 """One function for two classes, one for each of more."""
 
 
+@parameters
 class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """A linear classifier that learns row by row; several classes are one against the others."""
 
@@ -71,38 +74,33 @@ class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     }
     check_state = check_linear_classes
 
-    penalty: str | None
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    verbose: int
-    eta0: float | str
-    random_state: Seed
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    class_weight: ClassWeights
-    warm_start: bool
+    _: KW_ONLY
+    penalty: str | None = None
+    alpha: float = 0.0001
+    l1_ratio: float = 0.15
+    fit_intercept: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    shuffle: bool = True
+    verbose: int = 0
+    eta0: float | str = 1.0
+    random_state: Seed = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    class_weight: ClassWeights = None
+    warm_start: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "penalty": [StrOptions({"l2", "l1", "elasticnet"}), None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
-        "shuffle": ["boolean"],
         "verbose": ["verbose"],
         "eta0": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-        "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "warm_start": ["boolean"],
     }
 
     def __sklearn_tags__(self) -> Any:

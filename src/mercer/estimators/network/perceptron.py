@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,7 +11,8 @@ from scipy import sparse
 
 from mercer._files.fields import ListOf, Number, State
 from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, ClassWeights, IntArray, Matrix, Seed, Targets
+from mercer._typing import Array, IntArray, Matrix, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.network.online import OnlineClassifier, Trained
 from mercer.estimators.state import MISTAKES
 from mercer.problems.mistakes import OnlineLoss
@@ -20,6 +22,7 @@ _AUTO = 0.1
 """The share of the longest stable step that ``eta0="auto"`` takes."""
 
 
+@parameters
 class Perceptron(OnlineClassifier):
     r"""The perceptron: a mistake on row i moves the weights by η yᵢ xᵢ.
 
@@ -83,42 +86,9 @@ class Perceptron(OnlineClassifier):
         "n_jobs": [None, int],
     }
 
-    def __init__(
-        self,
-        *,
-        penalty: str | None = None,
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        verbose: int = 0,
-        eta0: float = 1.0,
-        n_jobs: int | None = None,
-        random_state: Seed = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: ClassWeights = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.eta0 = eta0
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
+    _: KW_ONLY
+    eta0: float = 1.0
+    n_jobs: int | None = None
 
     def _after(self, X: Matrix, y: Targets, results: Trained, plain: bool) -> None:
         made = np.array([result.value.updates for result in results])
@@ -136,6 +106,7 @@ class Perceptron(OnlineClassifier):
         self.mistake_bound_: Array = np.array(bounds)
 
 
+@parameters
 class Adaline(OnlineClassifier):
     r"""Adaline: the adaptive linear neuron of Widrow and Hoff.
 
@@ -179,40 +150,9 @@ class Adaline(OnlineClassifier):
         "eta0": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        *,
-        eta0: float | str = "auto",
-        penalty: str | None = None,
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-4,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: Seed = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: ClassWeights = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.eta0 = eta0
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
+    _: KW_ONLY
+    eta0: float | str = "auto"
+    tol: float | None = 1e-4
 
     def _step_size(self, X: Matrix, most: float) -> float:
         largest = (float(_squares(X).max()) + 1.0) * max(most, 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -25,7 +26,8 @@ from mercer._files.fields import (
 )
 from mercer._sklearn import Interval, StrOptions, num_samples
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
-from mercer.estimators.base import FitData, KernelMachine, _check_rows, open_parameters, tuner
+from mercer.estimators.base import FitData, NamedKernelMachine, _check_rows, open_parameters, tuner
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import (
     KernelArgument,
     check_definite,
@@ -53,7 +55,6 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.direct import DirectGram
 from mercer.gram.feature_gram import gram_of
 from mercer.gram.scaled import ScaledGram
-from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
@@ -67,7 +68,8 @@ from mercer.solvers.ridge_path import RidgePath, ridge_path, usual_alphas
 from mercer.solvers.ridge_systems import METHODS, RidgeSolver
 
 
-class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
+@parameters
+class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
     """Kernel ridge regression with any kernel on any data.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖², solved by (K + λW⁻¹)c + b = y, f = Σ cᵢ k(xᵢ, ·)
@@ -121,8 +123,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
         The errors of all values of λ, where one was chosen.
     """
 
-    dual_coef_: Array
-    intercept_: Any
+    dual_coef_: Array = field(init=False)
+    intercept_: Any = field(init=False)
 
     STATE: ClassVar[State] = {
         **KERNEL,
@@ -153,52 +155,28 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelMachine):
             raise WrongState("it has not one intercept for each target")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NamedKernelMachine._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like", StrOptions({"auto"})],
-        "kernel": [str, callable, Kernel],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
-        "fit_intercept": ["boolean"],
         "solver": [StrOptions(set(METHODS))],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "approximation": "no_validation",
     }
-    strict = False
     usual_values: ClassVar[Mapping[str, Sequence[float]]] = {
         "alpha": tuple(10.0**e for e in range(-6, 3))
     }
 
-    def __init__(
-        self,
-        alpha: Parameter = 1,
-        *,
-        kernel: Parameter = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        solver: str = "auto",
-        tol: float = 1e-13,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        approximation: Parameter = None,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.approximation = approximation
+    alpha: Parameter = 1
+    _: KW_ONLY
+    kernel: Parameter = "linear"
+    gamma: float | None = None
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    fit_intercept: bool = False
+    solver: str = "auto"
+    tol: float = 1e-13
+    max_iter: int = 1000
 
     # ---- fit and predict ---------------------------------------------------------------------
 

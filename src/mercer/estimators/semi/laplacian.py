@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_consistent_length
 from mercer._files.fields import COUNT, CSR, A, Maybe, Number, State, WrongState
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
-from mercer.estimators.base import KernelMachine, _check_rows
+from mercer.estimators.base import NamedKernelMachine, _check_rows
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import (
     caller_level,
     check_definite,
-    check_name,
 )
 from mercer.estimators.state import KERNEL, check_points
 from mercer.exceptions import DisconnectedGraphWarning, InvalidInput
@@ -61,7 +61,8 @@ class FittedFunctions:
     values: Array
 
 
-class LaplacianMachine(KernelMachine):
+@parameters
+class LaplacianMachine(NamedKernelMachine):
     """What both machines share: the graph, the fit of several functions, and their values."""
 
     STATE: ClassVar[State] = {
@@ -81,44 +82,30 @@ class LaplacianMachine(KernelMachine):
         if self.graph_.shape != (rows, rows):
             raise WrongState("its graph has not one node for each training row")
 
-    smoothness: float
-    n_neighbors: int
-    weights: str
-    normalized: bool
-    power: int
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    time_limit: float | None
+    _: KW_ONLY
+    smoothness: float = 1.0
+    n_neighbors: int = 10
+    weights: str = "heat"
+    normalized: bool = True
+    power: int = 1
+    fit_intercept: bool = False
+    tol: float = 1e-10
+    max_iter: int = 1000
+    strict: bool = False
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NamedKernelMachine._parameter_constraints,
         "smoothness": [Interval(Real, 0, None, closed="left")],
-        "kernel": [str, callable, Kernel],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weights": [StrOptions(set(WEIGHTS))],
-        "normalized": ["boolean"],
         "power": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "strict": ["boolean"],
-        "approximation": "no_validation",
     }
-
-    def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
 
     def _read_pair(self, X: Objects, y: Targets) -> Objects:
         """Return the checked training objects; the labels are read by each machine."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, None)
         check_consistent_length(X, y)
         _check_rows(X, type(self).__name__)

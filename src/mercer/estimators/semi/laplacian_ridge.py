@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_array
 from mercer._files.fields import State, WrongState
 from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Targets
-from mercer.estimators.semi.laplacian import KernelParameter, LaplacianMachine, Pose
+from mercer.estimators.constructor import parameters
+from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.state import BY_ROW, CONSTANTS
 from mercer.exceptions import InvalidInput
-from mercer.landmarks.choose import Nystrom
 from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem, Roughness
 
 
+@parameters
 class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
     r"""Kernel ridge regression for few targets and many points without one.
 
@@ -96,42 +97,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        smoothness: float = 1.0,
-        kernel: KernelParameter = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_neighbors: int = 10,
-        weights: str = "heat",
-        normalized: bool = True,
-        power: int = 1,
-        fit_intercept: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.smoothness = smoothness
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.normalized = normalized
-        self.power = power
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    alpha: float = 1.0
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Fit the machine to points with and without targets.

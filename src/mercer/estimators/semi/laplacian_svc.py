@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -11,7 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, A, Numbers, State
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import Interval
 from mercer._typing import (
     Array,
     ClassWeights,
@@ -22,15 +23,16 @@ from mercer._typing import (
     SampleWeights,
     Targets,
 )
-from mercer.estimators.semi.laplacian import KernelParameter, LaplacianMachine, Pose
+from mercer.estimators.constructor import parameters
+from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.semi.unlabelled import is_marked
 from mercer.estimators.state import check_classes
 from mercer.exceptions import InvalidInput
-from mercer.landmarks.choose import Nystrom
 from mercer.problems.certificate import Certificate
 from mercer.problems.manifold import ManifoldProblem, Roughness
 
 
+@parameters
 class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     r"""Support vector machine for few labels and many unlabelled points.
 
@@ -124,50 +126,15 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LaplacianMachine._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
         "unlabelled": "no_validation",
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        smoothness: float = 10.0,
-        kernel: KernelParameter = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        n_neighbors: int = 10,
-        weights: str = "heat",
-        normalized: bool = True,
-        power: int = 1,
-        fit_intercept: bool = False,
-        class_weight: ClassWeights = None,
-        unlabelled: Label = -1,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.C = C
-        self.smoothness = smoothness
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.normalized = normalized
-        self.power = power
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.unlabelled = unlabelled
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    C: float = 1.0
+    _: KW_ONLY
+    smoothness: float = 10.0
+    class_weight: ClassWeights = None
+    unlabelled: Label = -1
+    tol: float = 1e-6
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Fit the machine to labelled and unlabelled points.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -17,7 +18,8 @@ from sklearn.utils.validation import validate_data
 from mercer import _parallel
 from mercer._files.fields import Maybe, Numbers, State
 from mercer._sklearn import Interval, Options, StrOptions, fit_context
-from mercer._typing import Array, Objects, Seed, Targets
+from mercer._typing import Array, Objects, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.sources.ica import LinearSources
 from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -27,6 +29,7 @@ from mercer.solvers.base import Budget, Status
 from mercer.solvers.fixed_point import DeflationRows, ParallelRows, Unmixing
 
 
+@parameters
 class FastICA(LinearSources):
     """Independent component analysis by fixed points, a drop-in for scikit-learn's ``FastICA``.
 
@@ -59,7 +62,7 @@ class FastICA(LinearSources):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **LinearSources._parameter_constraints,
         "algorithm": [StrOptions({"parallel", "deflation"})],
         "whiten": [
             StrOptions({"arbitrary-variance", "unit-variance"}),
@@ -69,35 +72,17 @@ class FastICA(LinearSources):
         "fun_args": [dict, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0.0, None, closed="left")],
-        "w_init": ["array-like", None],
         "whiten_solver": [StrOptions({"eigh", "svd"})],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        algorithm: str = "parallel",
-        whiten: str | bool = "unit-variance",
-        fun: str | Callable[..., object] = "logcosh",
-        fun_args: dict[str, Any] | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        w_init: ArrayLike | None = None,
-        whiten_solver: str = "svd",
-        random_state: Seed = None,
-    ) -> None:
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.whiten = whiten
-        self.fun = fun
-        self.fun_args = fun_args
-        self.max_iter = max_iter
-        self.tol = tol
-        self.w_init = w_init
-        self.whiten_solver = whiten_solver
-        self.random_state = random_state
+    _: KW_ONLY
+    algorithm: str = "parallel"
+    whiten: str | bool = "unit-variance"
+    fun: str | Callable[..., object] = "logcosh"
+    fun_args: dict[str, Any] | None = None
+    max_iter: int = 200
+    tol: float = 1e-4
+    whiten_solver: str = "svd"
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets = None) -> Self:

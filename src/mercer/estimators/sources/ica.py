@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from mercer import _parallel
 from mercer._files.fields import COUNT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 from mercer.exceptions import GaussianSourcesWarning, InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -41,8 +43,19 @@ _ROUGH = Budget(tol=1e-3, max_iter=50)
 """For the start of mutual information, which resolves angles of 10⁻³ itself."""
 
 
+@parameters
 class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What models with sources s = W(x − mean) share once they are fitted."""
+    """What models with sources s = W(x − mean) share."""
+
+    n_components: int | None = None
+    _: KW_ONLY
+    w_init: ArrayLike | None = None
+    random_state: Seed = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "w_init": ["array-like", None],
+    }
 
     STATE: ClassVar[State] = {
         **VECTORS,
@@ -57,10 +70,6 @@ class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise WrongState("its components have not as many columns as its training data")
         if hasattr(self, "mean_") != (getattr(self, "whiten", True) is not False):
             raise WrongState("it has a mean where it does not whiten, or none where it does")
-
-    components_: Array
-    mixing_: Array
-    mean_: Array
 
     def transform(self, X: Objects, copy: bool = True) -> Array:
         """Return the sources of the rows of X; ``copy=False`` allows to overwrite X."""
@@ -91,6 +100,7 @@ class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return len(self.components_)
 
 
+@parameters
 class ICA(LinearSources):
     r"""Independent component analysis: sources s = W(x − mean) that are as independent as can be.
 
@@ -157,36 +167,20 @@ class ICA(LinearSources):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **LinearSources._parameter_constraints,
         "contrast": [StrOptions({*CONTRASTS, "mutual_information"})],
         "algorithm": [StrOptions({"symmetric", "deflation"})],
         "solver": [StrOptions({"auto", "quasi_newton", "fixed_point"})],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "w_init": ["array-like", None],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        contrast: str = "logcosh",
-        algorithm: str = "symmetric",
-        solver: str = "auto",
-        tol: float = 1e-7,
-        max_iter: int = 500,
-        w_init: ArrayLike | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_components = n_components
-        self.contrast = contrast
-        self.algorithm = algorithm
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.w_init = w_init
-        self.random_state = random_state
+    _: KW_ONLY
+    contrast: str = "logcosh"
+    algorithm: str = "symmetric"
+    solver: str = "auto"
+    tol: float = 1e-7
+    max_iter: int = 500
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets = None) -> Self:

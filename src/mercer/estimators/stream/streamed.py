@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._files.fields import COUNT, A, Number, Numbers, OneOf, State, WrongState
 from mercer._memory import readable
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Targets
-from mercer.estimators.base import KernelMachine
-from mercer.estimators.kernel_argument import check_definite, check_name
+from mercer.estimators.base import NamedKernelMachine
+from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.on_landmarks import (
     judge_regression,
     publish_regression,
@@ -68,7 +69,8 @@ class EncodingCheck:
         chunk.encode(self.kernel)
 
 
-class StreamedMachine(CallbackSupportMixin, KernelMachine):
+@parameters
+class StreamedMachine(CallbackSupportMixin, NamedKernelMachine):
     """A machine whose answer is f(x) = Σⱼ aⱼ k(zⱼ, x) + b over landmarks zⱼ.
 
     It sees its data in pieces, again and again, and keeps the landmarks only.
@@ -91,36 +93,30 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         if self.dual_coef_.size != self._coefficients.size:
             raise WrongState("it has not one coefficient for each landmark and target")
 
-    approximation: int | Nystrom
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    time_limit: float | None
-    memory: int
-    checkpoint: str | os.PathLike[str] | None
-    verbose: bool
-    strict = False
+    _: KW_ONLY
+    kernel: str | Kernel = "rbf"
+    approximation: int | Nystrom = 1000
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 500
+    memory: int = 1 << 31
+    checkpoint: str | os.PathLike[str] | None = None
+    verbose: bool = False
     takes_chunks: ClassVar[bool] = True
     """Whether ``fit`` takes data in pieces, wherever these are."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NamedKernelMachine._parameter_constraints,
         "kernel": [str, Kernel],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "approximation": [Interval(Integral, 1, None, closed="left"), Nystrom],
-        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "memory": [Interval(Integral, 1, None, closed="left")],
         "checkpoint": [str, os.PathLike, None],
-        "verbose": ["boolean"],
     }
 
     def _check_parameters(self) -> None:
-        self._validate_params()
-        check_name(self.kernel)
+        super()._check_parameters()
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise InvalidParameter(
                 f"{type(self).__name__}: kernel='precomputed' needs the whole matrix, and this is "
@@ -153,8 +149,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         """Return the training data in pieces; ``read`` checks data that are in memory."""
         name, chunks = type(self).__name__, chunks_in(X)
         if chunks is None:
-            if y is None:
-                raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+            self._require_targets(y)
             chunks = read()
         else:
             if y is not None:
@@ -264,6 +259,7 @@ class StreamedMachine(CallbackSupportMixin, KernelMachine):
         warn_early(type(self).__name__, found.status)
 
 
+@parameters
 class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
     """Kernel ridge regression on landmarks, for more rows than memory holds.
 
@@ -329,36 +325,9 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
         **StreamedMachine._parameter_constraints,
     }
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        kernel: str | Kernel = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        approximation: int | Nystrom = 1000,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        time_limit: float | None = None,
-        memory: int = 1 << 31,
-        checkpoint: str | os.PathLike[str] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    tol: float = 1e-6
 
     @with_callbacks
     def fit(self, X: Objects, y: Targets = None, sample_weight: SampleWeights = None) -> Self:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -16,14 +15,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._files.fields import LABELS, Numbers, State
 from mercer._sklearn import Interval, StrOptions, check_targets
 from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.on_landmarks import judge_classes, publish_classes, solve_classes
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.ridge.ridge_plan import read_weights
 from mercer.estimators.state import check_classes
 from mercer.estimators.stream.streamed import StreamedMachine
 from mercer.exceptions import InvalidInput
-from mercer.kernels.base import Kernel
-from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.chunks import Chunk, Chunks
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import LOSSES
@@ -55,6 +53,7 @@ def _count_classes(chunk: Chunk) -> tuple[Any, Any] | None:
     return values, np.bincount(codes, chunk.weights, len(values))
 
 
+@parameters
 class StreamedClassifier(ClassifierMixin, StreamedMachine):
     """Kernel classification on landmarks, for more rows than memory holds.
 
@@ -127,40 +126,11 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "squared_hinge",
-        kernel: str | Kernel = "rbf",
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        approximation: int | Nystrom = 1000,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | str | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 500,
-        time_limit: float | None = None,
-        memory: int = 1 << 31,
-        checkpoint: str | os.PathLike[str] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.approximation = approximation
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
-        self.checkpoint = checkpoint
-        self.verbose = verbose
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    class_weight: dict[Any, float] | str | None = None
+    tol: float = 1e-3
 
     @with_callbacks
     def fit(self, X: Objects, y: Targets = None, sample_weight: SampleWeights = None) -> Self:

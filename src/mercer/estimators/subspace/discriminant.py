@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._files.fields import COUNT, LABELS, Maybe, Numbers, State, WrongState
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, Parameter, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
 from mercer.linalg.scatter import class_sums, scatter
@@ -92,6 +94,7 @@ def read_classes(y: Targets, rows: int) -> tuple[np.ndarray[Any, Any], IntArray]
     return classes, codes.ravel()
 
 
+@parameters
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses
 ):
@@ -160,38 +163,24 @@ class LinearDiscriminantAnalysis(
         if self.solver != "lsqr" and not hasattr(self, "scalings_"):
             raise WrongState("it has no directions")
 
-    means_: Array
-    priors_: Array
-    coef_: Array
-    intercept_: Array
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"svd", "lsqr", "eigen"})],
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "priors": ["array-like", None],
-        "store_covariance": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "covariance_estimator": [HasMethods("fit"), None],
     }
 
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: float | str | None = None,
-        priors: ArrayLike | None = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Parameter = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
+    solver: str = "svd"
+    shrinkage: float | str | None = None
+    priors: ArrayLike | None = None
+    n_components: int | None = None
+    store_covariance: bool = False
+    tol: float = 1e-4
+    covariance_estimator: Parameter = None
+    coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Find the directions and the scores.

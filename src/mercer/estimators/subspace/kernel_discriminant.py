@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,10 +27,11 @@ from mercer._files.fields import (
     State,
     WrongState,
 )
-from mercer._sklearn import Interval, StrOptions
+from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, Parameter, Targets
-from mercer.estimators.base import KernelMachine
-from mercer.estimators.kernel_argument import caller_level, check_definite, check_name
+from mercer.estimators.base import NamedKernelMachine
+from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import SEEN, check_rows
 from mercer.estimators.subspace.discriminant import GaussianClasses, read_classes, read_priors
 from mercer.exceptions import InvalidInput
@@ -41,13 +43,13 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.kernels.points import Points
-from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.solvers.base import Budget
 
 
+@parameters
 class KernelDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses, KernelMachine
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses, NamedKernelMachine
 ):
     """Fisher's discriminant of any objects: directions that separate the images of the classes.
 
@@ -123,49 +125,20 @@ class KernelDiscriminant(
         self._points.check_encoded_for(self.kernel_)
         check_rows(self, len(self._points))
 
-    kernel_: Kernel
-    priors_: Array
-    dual_coef_: Array
-    separation_: Array
-    means_: Array
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NamedKernelMachine._parameter_constraints,
         "kernel": "no_validation",
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "reg": [Interval(Real, 0, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "priors": ["array-like", None],
-        "strict": ["boolean"],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "approximation": "no_validation",
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        gamma: float | str = "scale",
-        degree: float = 3,
-        coef0: float = 0.0,
-        reg: float = 1e-3,
-        n_components: int | None = None,
-        priors: ArrayLike | None = None,
-        strict: bool = False,
-        time_limit: float | None = None,
-        approximation: int | Nystrom | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.reg = reg
-        self.n_components = n_components
-        self.priors = priors
-        self.strict = strict
-        self.time_limit = time_limit
-        self.approximation = approximation
+    kernel: Parameter = "rbf"
+    _: KW_ONLY
+    reg: float = 1e-3
+    n_components: int | None = None
+    priors: ArrayLike | None = None
+    strict: bool = False
 
     @property
     def _n_features_out(self) -> int:
@@ -173,13 +146,9 @@ class KernelDiscriminant(
 
     def fit(self, X: Objects, y: Targets) -> Self:
         """Find the directions that separate the classes ``y``."""
-        self._validate_params()
-        check_name(self.kernel)
+        self._check_parameters()
         budget = Budget.within(self.time_limit)
-        if y is None:
-            raise ValueError(
-                "KernelDiscriminant requires y to be passed, but the target y is None."
-            )
+        self._require_targets(y)
         X = self._read_training(X, y)
         y = column_or_1d(y, warn=True)
         self.classes_, codes = read_classes(y, len(y))
@@ -215,9 +184,6 @@ class KernelDiscriminant(
                 stacklevel=caller_level(),
             )
         return self
-
-    _condensed: Expansion | None = None
-    """The directions as sums over landmarks, not centred."""
 
     def _fit_landmarks(self, gram: LandmarkGram, H: Array) -> None:
         """Solve for the features z, of which there are few: K̃ is never formed."""

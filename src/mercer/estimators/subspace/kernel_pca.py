@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -20,13 +21,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer._files.fields import COUNT, TEXT, A, ListOf, Maybe, Number, Numbers, State
 from mercer._sklearn import Interval, StrOptions, check_psd_eigenvalues
 from mercer._typing import Array, Objects, Parameter, Seed, Targets
-from mercer.estimators.base import KernelMachine
+from mercer.estimators.base import NamedKernelMachine
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import (
     BatchFunction,
     GivenFunction,
     KernelArgument,
     caller_level,
-    check_name,
     kernel_argument,
     kernel_named,
 )
@@ -53,7 +54,8 @@ _MOST_PRODUCTS = 1000
 """Products with K that Lanczos takes at most by default: far more than spectra that decay need."""
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
+@parameters
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMachine):
     """Principal components of the images φ(x) of any objects, found from their kernel alone.
 
     K̃ u = λ u with the centred K̃ = HKH, H = I − 11ᵀ/n;  the component v = Σᵢ uᵢ φ̃(xᵢ)/√λ has
@@ -150,73 +152,36 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._points.check_encoded_for(self.kernel_)
         check_rows(self, len(self._points))
 
-    eigenvalues_: Array
-    eigenvectors_: Array
-    residuals_: Array
-    kernel_: Kernel
-    choice_: str
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **NamedKernelMachine._parameter_constraints,
         "kernel": "no_validation",
         "gamma": [Interval(Real, 0, None, closed="left"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "alpha": [Interval(Real, 0, None, closed="left")],
-        "fit_inverse_transform": ["boolean"],
         "eigen_solver": [StrOptions({"auto", "dense", "arpack", "lanczos", "randomized"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "remove_zero_eig": ["boolean"],
-        "random_state": ["random_state"],
-        "copy_X": ["boolean"],
         "n_jobs": [None, Integral],
-        "approximation": "no_validation",
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Parameter = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        iterated_power: int | str = "auto",
-        remove_zero_eig: bool = False,
-        random_state: Seed = None,
-        copy_X: bool = True,
-        n_jobs: int | None = None,
-        approximation: Parameter = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.n_jobs = n_jobs
-        self.approximation = approximation
-        self.time_limit = time_limit
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: Parameter = "linear"
+    gamma: float | None = None
+    coef0: float = 1
+    kernel_params: dict[str, Any] | None = None
+    alpha: float = 1.0
+    fit_inverse_transform: bool = False
+    eigen_solver: str = "auto"
+    tol: float = 0
+    max_iter: int | None = None
+    iterated_power: int | str = "auto"
+    remove_zero_eig: bool = False
+    random_state: Seed = None
+    copy_X: bool = True  # noqa: N815 - scikit-learn's name
+    n_jobs: int | None = None
 
     @property
     def _n_features_out(self) -> int:
@@ -231,8 +196,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             Training objects, or their Gram matrix for ``kernel="precomputed"``.
         """
         del y
-        self._validate_params()
-        check_name(self.kernel)
+        self._check_parameters()
         if self.fit_inverse_transform and self.kernel_argument.precomputed:
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         X = self._read_training(X, None)
@@ -357,9 +321,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 stacklevel=caller_level(),
             )
         return found
-
-    _condensed: Expansion | None = None
-    """The components as sums over landmarks, not centred."""
 
     def _publish_projected(self, gram: LandmarkGram) -> None:
         """Find the components from the covariance of the features, which has the same spectrum."""

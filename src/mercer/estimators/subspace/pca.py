@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from mercer._files.fields import COUNT, TEXT, Number, Numbers, State, WrongState
 from mercer._plot import INK, SOFT, axes as plot_axes
 from mercer._sklearn import Interval, RealNotInt, StrOptions
 from mercer._typing import Array, Axes, Matrix, Objects, Parameter, Seed, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 from mercer.linalg.principal_components import (
     Decomposition,
@@ -34,6 +36,7 @@ from mercer.linalg.scatter import column_sums
 _FLOATS = [np.float64, np.float32]
 
 
+@parameters
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the orthogonal directions in which the data vary most.
 
@@ -97,16 +100,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.n_features_in_ != len(self.mean_):
             raise WrongState("it has not one mean for each column")
 
-    components_: Array
-    explained_variance_: Array
-    mean_: Array
-    n_components_: int
-    n_samples_: int
-    explained_variance_ratio_: Array
-    singular_values_: Array
-    noise_variance_: float
-    choice_: str
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [
             Interval(Integral, 0, None, closed="left"),
@@ -114,8 +107,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             StrOptions({"mle"}),
             None,
         ],
-        "copy": ["boolean"],
-        "whiten": ["boolean"],
         "svd_solver": [
             StrOptions({"auto", "full", "covariance_eigh", "arpack", "lanczos", "randomized"})
         ],
@@ -123,31 +114,18 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "iterated_power": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
         "n_oversamples": [Interval(Integral, 1, None, closed="left")],
         "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        copy: bool = True,
-        whiten: bool = False,
-        svd_solver: str = "auto",
-        tol: float = 0.0,
-        iterated_power: int | str = "auto",
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Seed = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
+    n_components: int | float | str | None = None
+    _: KW_ONLY
+    copy: bool = True
+    whiten: bool = False
+    svd_solver: str = "auto"
+    tol: float = 0.0
+    iterated_power: int | str = "auto"
+    n_oversamples: int = 10
+    power_iteration_normalizer: str = "auto"
+    random_state: Seed = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,11 +20,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from mercer._files.fields import COUNT, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, Objects, Targets
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 
 _FLOATS = [np.float64, np.float32]
 
 
+@parameters
 class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Whitening: a linear map after which all directions have variance 1 and are uncorrelated.
 
@@ -70,23 +73,16 @@ class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.n_features_in_ != len(self.mean_):
             raise WrongState("it has not one mean for each column")
 
-    components_: Array
-    explained_variance_: Array
-    mean_: Array
-    rank_: int
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions({"pca", "zca"})],
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(
-        self, n_components: int | None = None, *, method: str = "pca", tol: float = 1e-10
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.tol = tol
+    n_components: int | None = None
+    _: KW_ONLY
+    method: str = "pca"
+    tol: float = 1e-10
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

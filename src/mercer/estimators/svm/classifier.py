@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,8 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._files.fields import LABELS, A, ListOf, Maybe, Number, Numbers, State, WrongState
 from mercer._sklearn import StrOptions, num_samples
-from mercer._typing import Array, IntArray, Labels, Model, Objects, SampleWeights, Targets
+from mercer._typing import (
+    Array,
+    ClassWeights,
+    IntArray,
+    Labels,
+    Model,
+    Objects,
+    Parameter,
+    SampleWeights,
+    Seed,
+    Targets,
+)
 from mercer.estimators.base import FitData, open_parameters, tuner
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
@@ -48,6 +60,7 @@ class _Stated(NamedTuple):
     parts: Sequence[BinaryPart]
 
 
+@parameters
 class Classifier(ClassifierMixin, SupportVectorMachine):
     """A classifier made of binary machines, one for each pair of classes or for each class."""
 
@@ -89,19 +102,18 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if self.probability is True and not hasattr(self, "_slope"):
             raise WrongState("it has no calibration for its probabilities")
 
-    decision_function_shape: str
-    multi_class: str
-    probability: Any
-    class_weight: Any
-    break_ties: bool
+    _: KW_ONLY
+    probability: Parameter = False
+    class_weight: ClassWeights = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Seed = None
+    multi_class: str = "ovo"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SupportVectorMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
         "probability": ["boolean", StrOptions({"deprecated"})],
-        "random_state": ["random_state"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
 

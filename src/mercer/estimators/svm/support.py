@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import KW_ONLY, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
@@ -25,9 +26,10 @@ from mercer._files.fields import (
     State,
     WrongState,
 )
-from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
-from mercer.estimators.base import DecisionRule, KernelMachine, take_objects
+from mercer._sklearn import Interval
+from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
+from mercer.estimators.base import DecisionRule, NamedKernelMachine, take_objects
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level, check_name
 from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
@@ -37,7 +39,6 @@ from mercer.gram.base import GramMatrix
 from mercer.gram.direct import DirectGram
 from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import gram_for_steps
-from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.dot import Linear
@@ -49,8 +50,18 @@ from mercer.solvers.box_qp import BoxQPSolver, share_matrix
 Decides = TypeVar("Decides", bound=DecisionRule)
 
 
-class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
+@parameters
+class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
     """A kernel machine that is fitted by solving box QPs."""
+
+    kernel: Parameter = "rbf"
+    _: KW_ONLY
+    tol: float = 1e-3
+    shrinking: bool = True
+    cache_size: float = 200
+    verbose: bool = False
+    max_iter: int = -1
+    strict: bool = False
 
     STATE: ClassVar[State] = {
         **KERNEL,
@@ -88,18 +99,12 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
                 raise WrongState("it has not one coefficient for each support vector")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NamedKernelMachine._parameter_constraints,
         "kernel": "no_validation",
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "shrinking": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "strict": ["boolean"],
-        "approximation": "no_validation",
     }
 
     def _check_parameters(self) -> None:
@@ -109,8 +114,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         except InvalidParameter as error:
             raise InvalidParameter(f"{type(self).__name__}: {error}") from None
 
-    _monitor: Monitor | None = None
-    _view: LandmarkGram | None = None
+    _monitor: Monitor | None = field(init=False, default=None)
+    _view: LandmarkGram | None = field(init=False, default=None)
     """The training data through landmarks, during a fit with an approximation."""
 
     @property
@@ -158,8 +163,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         if not (weights > 0).any():
             raise ValueError("Invalid input - all samples have zero or negative weights.")
         return weights
-
-    kernel_: Kernel
 
     def _bind_landmarks(self) -> None:
         """Put the kernel on landmarks in place of the kernel, where that is asked for."""
@@ -262,9 +265,6 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             self._condensed = self._view.condensed(self.expansion_coefficients(), support)
             del self._view
         del self._points
-
-    _condensed: Expansion | None = None
-    """The functions as sums over landmarks, without their biases."""
 
     def expansion_coefficients(self) -> Array:
         """Return the coefficients of each support vector, one column for each function."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, ClassWeights, IntArray, Model, Objects, Parameter, Seed
+from mercer._typing import Array, IntArray, Model, Objects, Parameter
 from mercer.estimators.base import FitData
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.svm.binary import BinaryMachine
 from mercer.estimators.svm.box_plan import Problems
@@ -39,6 +40,7 @@ def joint_problem(multi_class: str) -> type[JointMulticlass] | None:
     return _JOINT.get(_RENAMED.get(multi_class, multi_class))
 
 
+@parameters
 class SVC(Classifier):
     """C-support vector classification with any kernel.
 
@@ -87,48 +89,8 @@ class SVC(Classifier):
         "multi_class": [StrOptions({"ovo", "ovr", *_JOINT, *_RENAMED}, deprecated=set(_RENAMED))],
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        C: Parameter = 1.0,
-        degree: float = 3,
-        gamma: Parameter = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Parameter = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeights = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Seed = None,
-        multi_class: str = "ovo",
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: Parameter = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    _: KW_ONLY
+    C: Parameter = 1.0
 
     @property
     def needed_definite(self) -> Definite:
@@ -258,6 +220,7 @@ class SVC(Classifier):
         return 1.0 if math.isinf(C) else float(self.C / C)
 
 
+@parameters
 class NuSVC(Classifier):
     """ν-support vector classification with any kernel.
 
@@ -272,48 +235,8 @@ class NuSVC(Classifier):
         "nu": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        nu: Parameter = 0.5,
-        degree: float = 3,
-        gamma: Parameter = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Parameter = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: ClassWeights = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Seed = None,
-        multi_class: str = "ovo",
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: Parameter = None,
-    ) -> None:
-        self.kernel = kernel
-        self.nu = nu
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    _: KW_ONLY
+    nu: Parameter = 0.5
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         total = self.nu * C.sum() / 2

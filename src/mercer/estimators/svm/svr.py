@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -24,6 +25,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.base import DecisionRule, FitData, open_parameters, tuner
+from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
@@ -124,8 +126,17 @@ class _OneFunction(SupportVectorMachine):
         return abs(float(problem.sums[0])) / total if total > 0 else 1.0
 
 
+@parameters
 class _Regressor(RegressorMixin, _OneFunction):
     """Regression by a function inside a tube."""
+
+    _: KW_ONLY
+    C: Parameter = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **SupportVectorMachine._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+    }
 
     @with_callbacks
     def fit(
@@ -170,6 +181,7 @@ class _Regressor(RegressorMixin, _OneFunction):
         raise NotImplementedError
 
 
+@parameters
 class SVR(_Regressor):
     """ε-support vector regression with any kernel.
 
@@ -181,43 +193,12 @@ class SVR(_Regressor):
 
     _path = ("epsilon", "C")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SupportVectorMachine._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+        **_Regressor._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        degree: float = 3,
-        gamma: Parameter = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: Parameter = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: Parameter = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    _: KW_ONLY
+    epsilon: float = 0.1
 
     def _problem(self, targets: Array, C: Array) -> BoxQP:
         return qp.regressor(targets, C, self.epsilon)
@@ -226,6 +207,7 @@ class SVR(_Regressor):
         return 1.0 if math.isinf(self.C) or math.isinf(start.C) else float(self.C / start.C)
 
 
+@parameters
 class NuSVR(_Regressor):
     """ν-support vector regression: the width of the tube is found, not given.
 
@@ -238,43 +220,12 @@ class NuSVR(_Regressor):
 
     _path = ("nu", "C")
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **SupportVectorMachine._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
+        **_Regressor._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right"), StrOptions({"auto"})],
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        nu: Parameter = 0.5,
-        C: Parameter = 1.0,
-        degree: float = 3,
-        gamma: Parameter = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: Parameter = None,
-    ) -> None:
-        self.kernel = kernel
-        self.nu = nu
-        self.C = C
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    _: KW_ONLY
+    nu: Parameter = 0.5
 
     @property
     def epsilon_(self) -> float:
@@ -290,6 +241,7 @@ _ROUNDING = 1e-12
 """What rounding leaves of a sum of up to some thousand kernel values, as a share of the sum."""
 
 
+@parameters
 class OneClassSVM(OutlierMixin, _OneFunction):
     """One-class support vector machine: the region where the data live.
 
@@ -308,36 +260,8 @@ class OneClassSVM(OutlierMixin, _OneFunction):
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
-    def __init__(
-        self,
-        kernel: Parameter = "rbf",
-        *,
-        degree: float = 3,
-        gamma: Parameter = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        strict: bool = False,
-        approximation: Parameter = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.strict = strict
-        self.approximation = approximation
+    _: KW_ONLY
+    nu: float = 0.5
 
     @with_callbacks
     def fit(

@@ -1,0 +1,111 @@
+"""Constructors in scikit-learn's grammar: each parameter is stated once, as an annotated attribute.
+
+``__init__`` does nothing but keep its arguments, so it follows from their names and defaults.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, field, fields, make_dataclass
+from functools import wraps
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from mercer._sklearn import StrOptions
+from mercer.estimators.kernel_argument import caller_level
+
+IMPLIED: dict[str, list[Any]] = {
+    "bool": ["boolean"],
+    "Seed": ["random_state"],
+    "ClassWeights": [dict, StrOptions({"balanced"}), None],
+}
+"""What scikit-learn's validation has to know of a parameter whose annotation says it all."""
+
+Estimator = TypeVar("Estimator")
+Named = TypeVar("Named", bound=Callable[..., Any])
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def parameters(cls: type[Estimator]) -> type[Estimator]:
+    """Give a class the constructor of a dataclass with its annotated attributes.
+
+    What follows ``_: KW_ONLY`` is given by name only; parameters of base classes come first, and
+    are stated again where a class has another default or another place for them. What is annotated
+    and no parameter, or none any more, is a ``field(init=False)``. ``_parameter_constraints`` need
+    not say what an annotation does.
+
+    The class itself is none of :mod:`dataclasses`: others take instances of those for their fields
+    and no more (Dask does so when it names its tasks), and a fitted machine is more than its
+    parameters.
+    """
+    annotated = inspect.get_annotations(cls)
+    listed: list[Any] = [
+        (name, kind, vars(cls)[name]) if name in vars(cls) else (name, kind)
+        for name, kind in annotated.items()
+    ]
+    bases = tuple(base._listing for base in cls.__bases__ if hasattr(base, "_listing"))
+    namespace = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    listing = make_dataclass(
+        cls.__name__, listed, bases=bases, namespace=namespace, eq=False, repr=False
+    )
+    for each in fields(listing):
+        # The default of a parameter is the constructor's, not the class's.
+        if each.name in vars(cls):
+            delattr(cls, each.name)
+        if not each.init and each.default is not MISSING:
+            setattr(cls, each.name, each.default)
+    stated = getattr(cls, "_parameter_constraints", None)
+    if stated is not None:
+        implied = {name: IMPLIED[kind] for name, kind in annotated.items() if kind in IMPLIED}
+        cls._parameter_constraints = {**implied, **stated}  # type: ignore[attr-defined]
+    cls.__init__ = listing.__init__  # type: ignore[misc, method-assign]
+    cls._listing = listing  # type: ignore[attr-defined]
+    return cls
+
+
+def renamed(**names: str) -> Callable[[Named], Named]:
+    """Let a class or a function take parameters by their old names too, with a warning.
+
+    ``names`` says what each is called now. An old name is no parameter any more: it is in no
+    signature and in no ``get_params``.
+    """
+
+    def accept(owner: Named) -> Named:
+        if not isinstance(owner, type):
+            return cast(Named, _with_old_names(owner, owner.__name__, names))
+        owner._old_names = names  # type: ignore[attr-defined]
+        for method in ("__init__", "set_params"):
+            setattr(owner, method, _with_old_names(getattr(owner, method), owner.__name__, names))
+        return owner
+
+    return accept
+
+
+def current_names(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file has of a machine, under the names that they have now."""
+    names: Mapping[str, str] = getattr(cls, "_old_names", {})
+    current = {name: value for name, value in params.items() if name not in names}
+    for old in names.keys() & params.keys():
+        # Files of 0.2 have this word where nobody used the old name.
+        if not (isinstance(params[old], str) and params[old] == "deprecated"):
+            current[names[old]] = params[old]
+    return current
+
+
+def _with_old_names(
+    function: Callable[..., Any], owner: str, names: dict[str, str]
+) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for old in names.keys() & given.keys():
+            warnings.warn(
+                f"{owner}: {old!r} is now called {names[old]!r}, as everywhere; the old name will "
+                "be removed.",
+                FutureWarning,
+                stacklevel=caller_level(),
+            )
+            given[names[old]] = given.pop(old)
+        return function(*args, **given)
+
+    return call
