@@ -139,14 +139,16 @@ from mercer.kernels.vectors.histogram import (
     Chi2 as Chi2,
     Intersection as Intersection,
 )
+from mercer.kernels.vectors.matern import (
+    Matern as Matern,
+    Periodic as Periodic,
+    RationalQuadratic as RationalQuadratic,
+)
 from mercer.kernels.vectors.radial import (
     RBF as RBF,
     Laplacian as Laplacian,
-    Matern as Matern,
     NegativeDistance as NegativeDistance,
-    Periodic as Periodic,
     Radial as Radial,
-    RationalQuadratic as RationalQuadratic,
 )
 from mercer.kernels.wrappers import FunctionKernel as FunctionKernel, Precomputed as Precomputed
 from mercer.landmarks.choose import Nystrom as Nystrom

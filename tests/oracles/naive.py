@@ -23,13 +23,15 @@ from mercer.kernels.vectors.constant import Constant, White
 from mercer.kernels.vectors.dot import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.vectors.explicit import GaussianBasis, Monomials, RandomFourierFeatures
 from mercer.kernels.vectors.histogram import AdditiveChi2, Chi2, Intersection
+from mercer.kernels.vectors.matern import (
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 from mercer.kernels.vectors.radial import (
     RBF,
     Laplacian,
-    Matern,
     NegativeDistance,
-    Periodic,
-    RationalQuadratic,
 )
 from mercer.kernels.wrappers import FunctionKernel, Normalized, On, Precomputed
 from tests.oracles import naive_fisher, naive_graphs, naive_series, naive_strings, naive_trees

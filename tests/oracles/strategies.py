@@ -23,13 +23,15 @@ from mercer.kernels.vectors.constant import Constant
 from mercer.kernels.vectors.dot import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.vectors.explicit import GaussianBasis, Monomials
 from mercer.kernels.vectors.histogram import AdditiveChi2, Chi2, Intersection
+from mercer.kernels.vectors.matern import (
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 from mercer.kernels.vectors.radial import (
     RBF,
     Laplacian,
-    Matern,
     NegativeDistance,
-    Periodic,
-    RationalQuadratic,
 )
 
 Table = np.ndarray[Any, np.dtype[np.float64]]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         neighbours as neighbours,
         network as network,
         pairwise as pairwise,
-        path as path,
         perceptron as perceptron,
         piecewise as piecewise,
         refinement as refinement,

@@ -1,9 +1,226 @@
-"""One pass over the variables of a box QP, for its certificate; no solver calls this."""
+"""Box QPs on one dense matrix: the steps of the solver, and the sums that judge an answer.
+
+The problem is that of ``smo``. Steps of pairs (float32) find out roughly which multipliers are at a
+bound; active-set steps (float64) then finish the job, with all free ones at once. No solver calls
+``ends`` and ``judge``, which are for the certificate.
+"""
 
 import numpy as np
 
+from mercer._fast.active_set import advance, exchange, follow
 from mercer._fast.jit import jit
-from mercer._typing import Array, Groups, IntArray
+from mercer._fast.smo import (
+    NEVER,
+    TAU,
+    ascents,
+    disagreement,
+    group_range,
+    index_mask,
+    move,
+    packed,
+    pair_step,
+    top_index,
+)
+from mercer._typing import Array, Flags, Groups, IntArray, Real, Whole
+
+__all__ = ["ends", "improve", "judge", "product", "violation"]
+
+_LEAST_NORMAL = 1e-30
+"""Well above the least float32 of full precision, 1.2e-38."""
+_SHRINK = 0.6
+"""Share of active variables from which leaving the others out gains nothing."""
+
+
+@jit
+def violation(
+    p: Array, f: Array, beta: Array, lo: Array, hi: Array, group: Groups, groups: int
+) -> float:
+    """Return by how much two multipliers of a group that can still move disagree at most."""
+    worst, F = 0.0, p - f
+    for g in range(groups):
+        top, bottom = group_range(F, beta, lo, hi, group, g)
+        worst = max(worst, top - bottom)
+    return worst
+
+
+@jit
+def product(K: Array, idx: IntArray, beta: Array, f: Array) -> None:
+    """Fill f = Kβ at the variables' rows, in float64."""
+    f[:] = 0.0
+    for a in range(idx.size):
+        if beta[a] != 0.0:
+            row = K[idx[a]]
+            for b in range(idx.size):
+                f[b] += beta[a] * row[idx[b]]
+
+
+@jit
+def improve(
+    K: Array,
+    idx: IntArray,
+    block: Array,
+    there: Flags,
+    diag: Array,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    group: Groups,
+    groups: int,
+    beta: Array,
+    f: Array,
+    tol: float,
+    rounds: int,
+    pairs: int,
+) -> tuple[int, bool, float]:
+    """Improve β by some rounds of pair steps and active-set steps; β and f = Kβ change in place.
+
+    K is float64 and shared; variable t sits on its row ``idx[t]``. ``block`` (m, m) is float32
+    scratch whose rows are fetched from K when first needed, and stay ``there`` for later calls.
+    Returns the number of pair steps, whether negative curvature was met, and about how far float32
+    has taken f from Kβ.
+    """
+    steps, curved, spent, drift = 0, False, 0.0, 0.0
+    for _ in range(rounds):
+        most = max(pairs, int(min(spent / idx.size, 30.0 * pairs)))
+        before = beta.copy()
+        active = _active(p, lo, hi, group, groups, beta, f)
+        if active.size > _SHRINK * idx.size:
+            taken, bent = _climb(
+                K, idx, block, there, diag, p, lo, hi, group, groups, beta, f, 0.9 * tol, most
+            )
+        else:
+            # The others sit at bounds that they are far from leaving: steps need not touch them.
+            k = active.size
+            part = beta[active]
+            taken, bent = _climb(
+                K,
+                idx[active],
+                np.empty((k, k), np.float32),
+                np.zeros(k, np.bool_),
+                diag[active],
+                p[active],
+                lo[active],
+                hi[active],
+                group[active],
+                groups,
+                part,
+                f[active],
+                0.9 * tol,
+                most,
+            )
+            beta[active] = part
+        steps += taken
+        curved = curved or bent
+        drift += follow(K, idx, block, there, before, beta, f, tol)
+        if violation(p, f, beta, lo, hi, group, groups) <= tol:
+            break
+        if not curved:
+            done, work, error = exchange(
+                K, idx, block, there, p, lo, hi, group, groups, beta, f, tol
+            )
+            drift += error
+            if done:
+                break
+            more, error = advance(K, idx, block, there, p, lo, hi, group, groups, beta, f, tol)
+            drift += error
+            spent = work + more
+    return steps, curved, drift
+
+
+@jit
+def _active(
+    p: Array, lo: Array, hi: Array, group: Groups, groups: int, beta: Array, f: Array
+) -> IntArray:
+    """Return the variables that are free, or that pair steps may set free soon."""
+    F, mark = p - f, np.zeros(p.size, np.bool_)
+    for g in range(groups):
+        top, bottom = group_range(F, beta, lo, hi, group, g)
+        low, high = bottom - 0.5 * (top - bottom), top + 0.5 * (top - bottom)
+        for t in range(p.size):
+            if group[t] == g:
+                up, down = beta[t] < hi[t], beta[t] > lo[t]
+                mark[t] = (up and down) or (up and low < F[t]) or (down and high > F[t])
+    return np.flatnonzero(mark)
+
+
+@jit
+def _fetch(K: Array, idx: IntArray, a: int, block: Array, there: Flags) -> None:
+    if not there[a]:
+        row, out = K[idx[a]], block[a]
+        for t in range(out.size):
+            value = row[idx[t]]
+            # Numbers too small for float32's full precision would make every step slow.
+            out[t] = value if abs(value) > _LEAST_NORMAL else 0.0
+        there[a] = True
+
+
+@jit
+def _partner(down: Array, row: Array, diag: Array, k: Real, top: Real, mask: Whole) -> int:
+    """Return the second-order choice: the greatest (top − F_t)²/curvature."""
+    rest = np.int32(~mask)
+    best = np.int32(0)
+    for t in range(down.size):
+        b = max(top - down[t], np.float32(0.0))
+        gain = np.float32(b * b / max(k + diag[t] - row[t] - row[t], np.float32(TAU)))
+        best = max(best, packed(gain.view(np.int32), rest, t))
+    return int(best & mask)
+
+
+@jit
+def _climb(
+    K: Array,
+    idx: IntArray,
+    block: Array,
+    there: Flags,
+    diag: Array,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    group: Groups,
+    groups: int,
+    beta: Array,
+    f: Array,
+    tol: float,
+    most: int,
+) -> tuple[int, bool]:
+    """Take pair steps in float32 until no two multipliers disagree by more than ``tol``."""
+    mask = index_mask(idx.size)
+    up, down = ascents(p - f, beta, lo, hi, group, groups)
+    limit = np.float32(tol)
+    curved = False
+    steps = 0
+    i = top_index(up[0], mask)
+    while steps < most:
+        g = 0
+        if groups == 2 or steps % 8 == 0:
+            worst = -NEVER
+            for c in range(groups):
+                apart = disagreement(up[c], down[c])
+                if apart > worst:
+                    worst, g = apart, c
+            if worst <= limit:
+                break
+            if groups == 2:
+                i = top_index(up[g], mask)
+        top = up[g, i]
+        _fetch(K, idx, i, block, there)
+        j = _partner(down[g], block[i], diag, diag[i], top, mask)
+        bottom = down[g, j]
+        slope = np.float64(top) - np.float64(bottom)
+        if not 0.0 < slope < NEVER:
+            break
+        _fetch(K, idx, j, block, there)
+        curvature = np.float64(diag[i]) + np.float64(diag[j]) - 2.0 * np.float64(block[i, j])
+        if curvature < -1e-5 * (abs(diag[i]) + abs(diag[j])):
+            curved = True
+        step = pair_step(up[g], down[g], beta, lo, hi, i, j, slope / max(curvature, TAU))
+        if step == 0.0:
+            break
+        if groups == 2:
+            move(up[1 - g], down[1 - g], block[i], block[j], np.float32(step), mask)
+        i = move(up[g], down[g], block[i], block[j], np.float32(step), mask)
+        steps += 1
+    return steps, curved
 
 
 @jit

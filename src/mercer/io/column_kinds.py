@@ -13,7 +13,6 @@ from scipy import sparse
 
 from mercer._typing import Column as Cells, Frame, Label, Matrix, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency
-from mercer.kernels.bandwidth import HEURISTICS
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
 from mercer.kernels.graphs.refinement import WeisfeilerLehman
@@ -22,7 +21,7 @@ from mercer.kernels.strings.kmers import Spectrum
 from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.vectors.categorical import Delta, Overlap
 from mercer.kernels.vectors.dot import Linear
-from mercer.kernels.vectors.radial import RBF
+from mercer.kernels.vectors.radial import HEURISTICS, RBF
 
 Kind = Literal[
     "number",

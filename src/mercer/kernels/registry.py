@@ -28,13 +28,15 @@ from mercer.kernels.vectors.dot import Cosine, Linear, Polynomial, Sigmoid
 from mercer.kernels.vectors.explicit import GaussianBasis, Monomials, RandomFourierFeatures
 from mercer.kernels.vectors.fisher import Fisher
 from mercer.kernels.vectors.histogram import AdditiveChi2, Chi2, Intersection
+from mercer.kernels.vectors.matern import (
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
 from mercer.kernels.vectors.radial import (
     RBF,
     Laplacian,
-    Matern,
     NegativeDistance,
-    Periodic,
-    RationalQuadratic,
 )
 
 Domain = Literal["vectors", "histograms", "categories", "strings", "graphs", "series", "trees"]

@@ -297,14 +297,14 @@ class _OnMatrix:
         nonconvex, status = False, Status.OPTIMAL
         while True:
             try:
-                left = _fast.path.violation(problem.p, f, beta, *parts)
+                left = _fast.box_qp.violation(problem.p, f, beta, *parts)
                 if left <= tol:
                     # float64 has the last word: on f, and on the fixed sums.
                     if drift == 0.0:
                         if problem.sums_error(beta) <= SUMS_ROUNDING:
                             break
                         beta = problem.feasible(beta)
-                    _fast.path.product(self.K, self.idx, beta, f)
+                    _fast.box_qp.product(self.K, self.idx, beta, f)
                     drift = 0.0
                     if fine:
                         fine = False
@@ -325,8 +325,8 @@ class _OnMatrix:
                 status = Status.INTERRUPTED
                 break
         if drift:
-            _fast.path.product(self.K, self.idx, beta, f)
-            left = _fast.path.violation(problem.p, f, beta, *parts)
+            _fast.box_qp.product(self.K, self.idx, beta, f)
+            left = _fast.box_qp.violation(problem.p, f, beta, *parts)
         self.last, self.beta, self.f = problem, beta, f
         values = np.zeros(len(self.rows))
         values[problem.row] = f
@@ -336,16 +336,16 @@ class _OnMatrix:
     def _polish(self, problem: BoxQP, beta: Array, f: Array) -> float:
         """Take an active-set step in float64; more where the matrix is nearly singular."""
         self._improve(problem, beta, f, _FINEST, 1, 0)
-        _fast.path.product(self.K, self.idx, beta, f)
+        _fast.box_qp.product(self.K, self.idx, beta, f)
         parts = (problem.lo, problem.hi, problem.group, problem.groups)
-        if _fast.path.violation(problem.p, f, beta, *parts) <= _FINE_ENOUGH:
+        if _fast.box_qp.violation(problem.p, f, beta, *parts) <= _FINE_ENOUGH:
             return 0.0
         return self._improve(problem, beta, f, _FINEST, ROUNDS, _FINE_PAIRS)[2]
 
     def _improve(
         self, problem: BoxQP, beta: Array, f: Array, tol: float, rounds: int, pairs: int
     ) -> tuple[int, bool, float]:
-        return _fast.path.improve(
+        return _fast.box_qp.improve(
             self.K, self.idx, self.block, self.there, self.diag, problem.p, problem.lo, problem.hi,
             problem.group, problem.groups, beta, f, tol, rounds, pairs,
         )  # fmt: skip
@@ -363,7 +363,7 @@ class _OnMatrix:
             if np.abs(beta - wanted).max() <= 1e-12 * np.abs(wanted).max():
                 return beta, factor * self.f
         f: Array = np.empty(len(beta))
-        _fast.path.product(self.K, self.idx, beta, f)
+        _fast.box_qp.product(self.K, self.idx, beta, f)
         return beta, f
 
     def _carefully(self, problem: BoxQP, budget: Budget, beta: Array, steps: int) -> Outcome[Array]:

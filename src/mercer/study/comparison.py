@@ -17,7 +17,13 @@ from mercer.kernels import registry
 from mercer.kernels.base import Kernel
 from mercer.kernels.expression import format_kernel
 from mercer.kernels.vectors.dot import Linear
-from mercer.kernels.vectors.radial import RBF, Laplacian, Matern
+from mercer.kernels.vectors.matern import (
+    Matern,
+)
+from mercer.kernels.vectors.radial import (
+    RBF,
+    Laplacian,
+)
 from mercer.report import scores
 from mercer.report.record import MeasuredScore
 from mercer.study import machines

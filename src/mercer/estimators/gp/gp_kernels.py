@@ -17,7 +17,14 @@ from mercer.kernels.algebra import Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors.constant import Constant, White
 from mercer.kernels.vectors.dot import Linear
-from mercer.kernels.vectors.radial import RBF, Matern, Periodic, RationalQuadratic
+from mercer.kernels.vectors.matern import (
+    Matern,
+    Periodic,
+    RationalQuadratic,
+)
+from mercer.kernels.vectors.radial import (
+    RBF,
+)
 
 BOUNDS = (1e-5, 1e5)
 """scikit-learn's own bounds of its kernels' parameters."""

@@ -12,7 +12,6 @@ import numpy as np
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray, Object, Objects
 from mercer.exceptions import InvalidParameter
-from mercer.kernels.bandwidth import Bandwidth
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.evaluation import Evaluator
@@ -22,6 +21,7 @@ from mercer.kernels.points import Points
 from mercer.kernels.series.series_pairs import all_pairs
 from mercer.kernels.series.series_points import Series, SeriesEncoder, check_channels
 from mercer.kernels.statistics import Statistic
+from mercer.kernels.vectors.radial import Bandwidth
 
 _SAMPLE_SERIES = 100
 """Series among which the median distance is taken: some five thousand pairs."""

@@ -13,7 +13,6 @@ from mercer import _memory
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.algebra import power
-from mercer.kernels.bandwidth import _variance
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
@@ -22,6 +21,7 @@ from mercer.kernels.pairs import Values
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import DotProduct, Statistic
+from mercer.kernels.vectors.radial import total_variance
 
 
 class _Dot(Kernel):
@@ -89,7 +89,7 @@ class _AffineDot(_Dot):
         if not isinstance(self.gamma, str):
             return self
         vectors = cast(Vectors, points[self.encoder])
-        variance = _variance(vectors)
+        variance = total_variance(vectors)
         return self.replace(gamma=1 / (vectors.dimension * variance) if variance else 1.0)
 
     def free_parameters(self) -> dict[str, float]:

@@ -1,28 +1,173 @@
-"""Kernels of a distance: one class and one method each."""
+"""Kernels of a distance and their widths: one class and one method each."""
 
 from __future__ import annotations
 
-import math
+import numbers
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
-from scipy import special
+from scipy import sparse
 
 from mercer import _fast
 from mercer._typing import Array, Parameter
-from mercer.kernels.bandwidth import Bandwidth
+from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
 from mercer.kernels.parameters import check_number
-from mercer.kernels.statistics import (
-    CoordinateSum,
-    PeriodSlope,
-    SquaredDistance,
-    Statistic,
-)
+from mercer.kernels.points import Points, Vectors
+from mercer.kernels.statistics import CoordinateSum, SquaredDistance, Statistic
+
+HEURISTICS = ("scale", "median", "auto")
+_WIDTHS = ("gamma", "sigma", "length_scale")
+_MEDIAN_SAMPLE = 1000
+"""Rows whose distances give the median: half a million pairs."""
+
+
+class Bandwidth(Kernel):
+    """A kernel of s = d/ℓᵖ, where d is a distance to the power p and ℓ the length scale.
+
+    ``sigma`` is another name for ℓ; ``gamma`` is 1/(2ℓ²) for p = 2 and 1/ℓ for p = 1. ℓ may be a
+    list with one length scale for each column. None of the three means ``"scale"``.
+
+    ``"scale"`` takes γ = 1/(d·Var X) for p = 2 and ℓ = d·√(Var X) for p = 1 (d columns),
+    ``"median"`` takes ℓ as the median distance of the training points; ``resolve`` settles both.
+    ``"auto"`` asks the machine to tune the width; where nobody tunes it means ``"scale"``.
+    """
+
+    power = 2
+    gamma: float | str | None
+    sigma: float | str | None
+    length_scale: Any
+
+    def check_parameters(self) -> None:
+        given = [name for name in _WIDTHS if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidParameter(
+                f"{type(self).__name__}: {' and '.join(given)} are names of one width. Give one."
+            )
+        for name in given:
+            value = getattr(self, name)
+            if isinstance(value, str):
+                if value not in HEURISTICS:
+                    raise InvalidParameter(
+                        f"{type(self).__name__}: {name}={value!r} has to be a number > 0, "
+                        "'scale', 'median' or 'auto'."
+                    )
+            elif name == "length_scale" and not isinstance(value, numbers.Real):
+                self._check_scales(value)
+            else:
+                check_number(self, name, low=0, open_low=True)
+
+    def resolve(self, points: Points) -> Self:
+        for name in _WIDTHS:
+            value = getattr(self, name)
+            if value is not None:
+                break
+        else:
+            name, value = "gamma", "scale"
+        if not isinstance(value, str):
+            return self
+        vectors = cast(Vectors, points[self.encoder])
+        length = self._median(vectors) if value == "median" else self._scale(vectors)
+        return self.replace(**{name: length if name != "gamma" else self._gamma(length)})
+
+    def free_parameters(self) -> dict[str, float]:
+        for name in _WIDTHS:
+            value: Any = getattr(self, name)
+            if value is not None:
+                break
+        if value is None or isinstance(value, str):
+            return {}
+        if isinstance(value, numbers.Real):
+            return {name: float(value)}
+        return {f"{name}[{j}]": float(scale) for j, scale in enumerate(value)}
+
+    def with_parameters(self, values: dict[str, float]) -> Self:
+        changed: dict[str, Any] = dict(values)
+        scales = {k: v for k, v in values.items() if k.startswith("length_scale[")}
+        if scales:
+            vector = [float(scale) for scale in self.length_scale]
+            for key, value in scales.items():
+                vector[int(key[len("length_scale[") : -1])] = value
+                del changed[key]
+            changed["length_scale"] = vector
+        return self.replace(**changed)
+
+    @property
+    def scales(self) -> tuple[float, ...] | None:
+        """The length scales of the columns, or None where all have one."""
+        if self.length_scale is None or isinstance(self.length_scale, numbers.Real | str):
+            return None
+        return tuple(float(scale) for scale in self.length_scale)
+
+    @property
+    def rate(self) -> float:
+        """1/ℓᵖ, the factor between a distance and s; 1 where columns have their own scales."""
+        if isinstance(self.gamma, numbers.Real):
+            return 2 * float(self.gamma) if self.power == 2 else float(self.gamma)
+        width = self.length_scale if self.sigma is None else self.sigma
+        if isinstance(width, numbers.Real):
+            return float(width) ** -self.power
+        if self.scales is not None:
+            return 1.0
+        raise InvalidParameter(
+            f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
+        )
+
+    def width_gradient(self, name: str, slope: Array) -> Array:
+        """Return ∂k/∂log θ of the width ``name``, given s·k′(s) of its columns."""
+        slope *= 1 if name == "gamma" else -self.power
+        return slope
+
+    def _check_scales(self, value: Parameter) -> None:
+        scales = np.asarray(value)
+        if scales.ndim != 1 or not scales.size or scales.dtype.kind not in "fiu":
+            raise InvalidParameter(
+                f"{type(self).__name__}: length_scale={value!r} has to be a number > 0, a list of "
+                "them (one for each column), 'scale' or 'median'."
+            )
+        bad = np.flatnonzero(~np.isfinite(scales) | (scales <= 0))
+        if bad.size:
+            raise InvalidParameter(
+                f"{type(self).__name__}: length_scale[{bad[0]}]={scales[bad[0]]!r} has to be a "
+                "number > 0."
+            )
+
+    def _gamma(self, length: float) -> float:
+        return 1 / (2 * length**2) if self.power == 2 else 1 / length
+
+    def _scale(self, vectors: Vectors) -> float:
+        variance = total_variance(vectors)
+        if variance == 0:
+            return 1 / np.sqrt(2) if self.power == 2 else 1.0
+        d = vectors.values.shape[1]
+        return float(np.sqrt(d * variance / 2) if self.power == 2 else d * np.sqrt(variance))
+
+    def _median(self, vectors: Vectors) -> float:
+        rows = np.unique(np.linspace(0, len(vectors) - 1, _MEDIAN_SAMPLE).astype(np.intp))
+        sample = vectors.take(rows).dense().astype(np.float64)
+        distances = self._sample_distances(sample)
+        positive = distances[distances > 0]
+        return float(np.median(positive)) if positive.size else 1.0
+
+    def _sample_distances(self, sample: Array) -> Array:
+        from scipy.spatial.distance import pdist
+
+        return np.asarray(pdist(sample, "euclidean" if self.power == 2 else "cityblock"))
+
+
+def total_variance(vectors: Vectors) -> float:
+    """Return the variance of all numbers of the rows."""
+    values = vectors.values
+    if not sparse.issparse(values):
+        return float(values.var(dtype=np.float64))
+    size = values.shape[0] * values.shape[1]
+    mean = values.sum(dtype=np.float64) / size
+    return float(values.multiply(values).sum(dtype=np.float64) / size - mean**2)
+
 
 _MOST_DIRECT = 1 << 21
 """Differences of coordinates up to which one loop is faster than a matrix product and what that
@@ -178,221 +323,6 @@ class Laplacian(Radial):
 
     def frequencies(self, random: np.random.Generator, shape: tuple[int, int]) -> Array:
         return random.standard_cauchy(shape)
-
-
-class Matern(Radial):
-    """Matérn kernel, whose functions are ⌈ν⌉ − 1 times differentiable.
-
-    k(r) = 2^(1−ν)/Γ(ν) · (√(2ν) r/ℓ)^ν K_ν(√(2ν) r/ℓ), r = ‖x − z‖; for ν = ½ it is exp(−r/ℓ),
-    for ν = 3/2 (1 + √3 r/ℓ) exp(−√3 r/ℓ), for ν → ∞ the Gaussian kernel.
-    """
-
-    def __init__(
-        self,
-        nu: float = 1.5,
-        *,
-        gamma: float | str | None = None,
-        sigma: float | str | None = None,
-        length_scale: Parameter = None,
-    ) -> None:
-        self.nu = nu
-        super().__init__(gamma, sigma=sigma, length_scale=length_scale)
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        if self.nu != math.inf:
-            check_number(self, "nu", low=0, open_low=True)
-
-    @property
-    def bounded(self) -> bool:  # type: ignore[override]
-        # (1 + t) exp(−t) is ∞ · 0 where t overflows.
-        return self.nu in (0.5, math.inf)
-
-    def profile(self, s: Array) -> Array:
-        if self.nu == math.inf:
-            return RBF.profile(self, s)  # type: ignore[arg-type]
-        return _matern(self._argument(s), self.nu)
-
-    def derivative(self, s: Array) -> Array:
-        if self.nu == math.inf:
-            return RBF.derivative(self, s)  # type: ignore[arg-type]
-        t = self._argument(s)
-        if self.nu > 1:
-            # d/ds of the ν-profile is a multiple of the (ν−1)-profile at the same argument.
-            lower = _matern(t, self.nu - 1)
-            lower *= lower.dtype.type(-self.nu / (2 * (self.nu - 1)))
-            return lower
-        where = t > 0
-        safe = np.where(where, t, 1)
-        factor = 2 ** (1 - self.nu) / special.gamma(self.nu)
-        slope = -factor * self.nu * safe ** (self.nu - 1) * special.kv(1 - self.nu, safe)
-        return np.where(where, slope, 0).astype(s.dtype)
-
-    def frequencies(self, random: np.random.Generator, shape: tuple[int, int]) -> Array:
-        normal = random.standard_normal(shape)
-        if self.nu == math.inf:
-            return normal
-        chi2 = random.chisquare(2 * self.nu, (shape[0], 1))
-        return normal * np.sqrt(2 * self.nu / chi2)
-
-    def _argument(self, s: Array) -> Array:
-        s *= s.dtype.type(2 * self.nu)
-        return np.sqrt(s, out=s)
-
-
-def _matern(t: Array, nu: float) -> Array:
-    """Return 2^(1−ν)/Γ(ν) · t^ν K_ν(t), and 1 at t = 0; ``t`` may be overwritten."""
-    if nu not in (0.5, 1.5, 2.5):
-        return _matern_by_bessel(t, nu)
-    one = t.dtype.type(1)
-    polynomial = t + one if nu == 1.5 else None
-    if nu == 2.5:
-        polynomial = t * t.dtype.type(1 / 3)
-        polynomial += one
-        polynomial *= t
-        polynomial += one
-    np.negative(t, out=t)
-    np.exp(t, out=t)
-    return t if polynomial is None else np.multiply(t, polynomial, out=t)
-
-
-def _matern_by_bessel(t: Array, nu: float) -> Array:
-    work = t.astype(np.float64)
-    tiny = work < 1e-12
-    work[tiny] = 1
-    log = (1 - nu) * math.log(2) - special.gammaln(nu) + nu * np.log(work)
-    log += _log_bessel(work, nu) if nu > _LARGE_ORDER else np.log(special.kve(nu, work)) - work
-    values = np.exp(np.minimum(log, 0))
-    values[tiny] = 1
-    return np.asarray(values, dtype=t.dtype)
-
-
-_LARGE_ORDER = 50
-"""From this order on K_ν overflows near 0 and is taken from its expansion for large orders."""
-
-
-def _log_bessel(x: Array, nu: float) -> Array:
-    """Return log K_ν(x) by the uniform expansion for large ν; relative error below 1e-9.
-
-    References
-    ----------
-    NIST Digital Library of Mathematical Functions, 10.41.4.
-    """
-    z = x / nu
-    root = np.sqrt(1 + z * z)
-    t = 1 / root
-    eta = root + np.log(z / (1 + root))
-    s = t * t
-    terms = (
-        1.0,
-        t * (3 - 5 * s) / 24,
-        s * (81 - s * (462 - 385 * s)) / 1152,
-        t * s * (30375 - s * (369603 - s * (765765 - 425425 * s))) / 414720,
-        s
-        * s
-        * (4465125 - s * (94121676 - s * (349922430 - s * (446185740 - 185910725 * s))))
-        / 39813120,
-    )
-    series = sum(term * (-1 / nu) ** k for k, term in enumerate(terms))
-    result: Array = 0.5 * np.log(np.pi / (2 * nu) * t) - nu * eta + np.log(series)
-    return result
-
-
-class RationalQuadratic(Radial):
-    """Rational quadratic kernel, a mixture of Gaussian kernels of many widths.
-
-    k(x, z) = (1 + ‖x − z‖²/(2αℓ²))^(−α)
-    """
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        gamma: float | str | None = None,
-        sigma: float | str | None = None,
-        length_scale: Parameter = None,
-    ) -> None:
-        self.alpha = alpha
-        super().__init__(gamma, sigma=sigma, length_scale=length_scale)
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_number(self, "alpha", low=0, open_low=True)
-
-    def profile(self, s: Array) -> Array:
-        if self.alpha > 10:
-            # 1 + s/(2α) drops digits of s, which the power brings back as errors.
-            s *= s.dtype.type(1 / (2 * self.alpha))
-            np.log1p(s, out=s)
-            s *= s.dtype.type(-self.alpha)
-            return np.exp(s, out=s)
-        base = self._base(s)
-        if self.alpha == 1:
-            return np.reciprocal(base, out=base)
-        return np.power(base, base.dtype.type(-self.alpha), out=base)
-
-    def derivative(self, s: Array) -> Array:
-        base = self._base(s)
-        return np.power(base, base.dtype.type(-self.alpha - 1)) * base.dtype.type(-0.5)
-
-    def free_parameters(self) -> dict[str, float]:
-        return {"alpha": float(self.alpha)} | super().free_parameters()
-
-    def gradient(self, values: Values, name: str) -> Array:
-        if name != "alpha":
-            return super().gradient(values, name)
-        base = self._base(self._scaled(values))
-        log_term: Array = (base - 1) / base - np.log(base)
-        log_term *= base.dtype.type(self.alpha)
-        log_term *= self.profile(self._scaled(values))
-        return log_term
-
-    def frequencies(self, random: np.random.Generator, shape: tuple[int, int]) -> Array:
-        mixture = random.gamma(self.alpha, 1 / self.alpha, (shape[0], 1))
-        return random.standard_normal(shape) * np.sqrt(mixture)
-
-    def _base(self, s: Array) -> Array:
-        s *= s.dtype.type(1 / (2 * self.alpha))
-        s += s.dtype.type(1)
-        return s
-
-
-class Periodic(Radial):
-    """Periodic kernel: a Gaussian kernel on the circle, for each coordinate.
-
-    k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/p)/ℓ²)
-    """
-
-    gamma = None
-    sigma = None
-
-    def __init__(self, period: float = 1.0, length_scale: float = 1.0) -> None:
-        self.period, self.length_scale = period, length_scale
-        Kernel.__init__(self)
-
-    def check_parameters(self) -> None:
-        check_number(self, "period", low=0, open_low=True)
-        check_number(self, "length_scale", low=0, open_low=True)
-
-    @property
-    def statistic(self) -> SquaredDistance:
-        # |e^{2πix/p} − e^{2πiz/p}|² = 4 sin²(π(x − z)/p)
-        return SquaredDistance(self.encoder, None, float(self.period))
-
-    def profile(self, s: Array) -> Array:
-        return RBF.profile(self, s)  # type: ignore[arg-type]
-
-    def derivative(self, s: Array) -> Array:
-        return RBF.derivative(self, s)  # type: ignore[arg-type]
-
-    def free_parameters(self) -> dict[str, float]:
-        return {"period": float(self.period), "length_scale": float(self.length_scale)}
-
-    def gradient(self, values: Values, name: str) -> Array:
-        if name != "period":
-            return super().gradient(values, name)
-        slope = values[PeriodSlope(self.encoder, float(self.period))]
-        return slope * self.evaluate(values) * slope.dtype.type(self.rate)
 
 
 class NegativeDistance(Kernel):
