@@ -1,10 +1,15 @@
 import os
+import signal
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.real_data import MISSING
+
+# Shells start what runs in the background with Ctrl-C ignored, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 

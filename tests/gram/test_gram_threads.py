@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,7 +219,13 @@ def test_warnings_of_a_function_reach_the_caller():
         Gram(FunctionKernel(compare, vectorized=True), vectors(400), threads=2).dense()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def cpu_seconds(process):
+    """Return what a running process has used of all cores."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the times of a process")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_ends_a_long_product_soon(threads):
     """Ctrl-C in the middle: the product ends, BLAS gets its threads back, and all still works."""
@@ -250,10 +257,11 @@ def test_an_interrupt_ends_a_long_product_soon(threads):
         assert process.stdout.readline() == "go\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        sent = time.perf_counter()
+        before = cpu_seconds(process.pid)
         assert process.stdout.readline() == "interrupted\n"
-        assert time.perf_counter() - sent < 1.5
-        assert process.wait(10) == 0
+        # Each thread ends the block that it is at; the machine may be busy with other things.
+        assert cpu_seconds(process.pid) - before < 1.5 * threads
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.stdout.close()

@@ -271,7 +271,7 @@ def test_what_pandas_writes_is_what_we_read(tmp_path_factory, texts, numbers, se
 def test_any_bytes_give_a_table_or_our_error(tmp_path_factory, content, name):
     path = tmp_path_factory.mktemp("fuzz") / name
     path.write_bytes(content)
-    start = time.perf_counter()
+    start = time.process_time()
     with suppress(MercerError):
         assert len(read_table(path, False)) >= 1
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

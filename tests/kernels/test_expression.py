@@ -257,7 +257,7 @@ PIECES = [
 @settings(max_examples=500)
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
 def test_any_text_gives_a_kernel_or_our_error(text):
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         kernel = parse_kernel(text)
     except InvalidExpression as error:
@@ -266,17 +266,17 @@ def test_any_text_gives_a_kernel_or_our_error(text):
         assert parse_kernel(format_kernel(kernel)) == kernel
         position = 0
     assert 0 <= position <= len(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_large_hostile_texts_are_quick():
     for text in ["9**" * 3333, '"' * 9999, "\\" * 9999, "((" * 4999, "a." * 4999, " " * 9999,
                  "rbf(" * 2499, "rbf(a=" * 1666, "[" * 9999, "1*" * 4999, "rbf(" + "a," * 4990,
                  "'" + "\\'" * 4990, "1+" * 4999 + "rbf", "e" * 9999]:  # fmt: skip
-        start = time.perf_counter()
+        start = time.process_time()
         with pytest.raises(InvalidExpression):
             parse_kernel(text)
-        assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1
 
 
 def test_reading_runs_nothing(tmp_path):

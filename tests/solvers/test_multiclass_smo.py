@@ -292,6 +292,7 @@ def test_degenerate_sets_end(machine, name):
     X, y, C, kernel = DEGENERATE[name]
     problem = machine(y.astype(np.intp), np.full(len(y), C), 3)
     gram = Gram(kernel, X)
+    solve_multiclass(problem, gram, max_iter=1)  # compiles
     solution = solve_multiclass(problem, gram, time_limit=20.0)
     judged = certificate(problem, solution)
     assert judged.dual_feasibility <= 1e-12 * max(C, 1)

@@ -294,7 +294,7 @@ class _OnMatrix:
         tol, steps, idle, best, drift = budget.tol, 0, 0, math.inf, 0.0
         beta, f = self._begin(problem, start)
         parts = (problem.lo, problem.hi, problem.group, problem.groups)
-        nonconvex, status = False, Status.OPTIMAL
+        nonconvex, status, left = False, Status.OPTIMAL, math.inf
         while True:
             try:
                 left = _fast.box_qp.violation(problem.p, f, beta, *parts)
