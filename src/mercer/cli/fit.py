@@ -73,7 +73,7 @@ def fit(
         check_time_limit(time_limit)
         plan = make_plan(
             data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
-            cv=cv, seed=seed,
+            cv=cv, random_state=seed,
         )  # fmt: skip
     silent = quiet or as_json
     if not silent:

@@ -149,9 +149,9 @@ def partition_rows(X: Objects) -> list[float]:
     return [math.nan] * int(X.npartitions)
 
 
-def sample_points(kernel: Kernel, chunks: Chunks, count: int, seed: int | None) -> Points:
+def sample_points(kernel: Kernel, chunks: Chunks, count: int, random_state: int | None) -> Points:
     """Return some rows, encoded."""
-    drawn = chunks.sample(count, np.random.default_rng(seed))
+    drawn = chunks.sample(count, np.random.default_rng(random_state))
     return kernel.encode(join_rows([chunk.X for chunk in drawn]))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._deprecated import renamed
 from mercer._typing import IntArray, Model, Objects, Targets
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
@@ -28,6 +29,7 @@ TRAIN_ROWS = 2000
 """Training rows that the score on them is estimated from."""
 
 
+@renamed("seed", "random_state")
 def describe(
     model: Model,
     X_train: Objects,
@@ -43,7 +45,7 @@ def describe(
     baseline: Model = None,
     kernel_reasons: Sequence[str] = (),
     seconds: float | None = None,
-    seed: int | None = None,
+    random_state: int | None = None,
     notes: Sequence[str] = (),
     train_rows: Sequence[Any] | None = None,
     test_rows: Sequence[Any] | None = None,
@@ -71,7 +73,7 @@ def describe(
         Why this kernel, and anything else that the reader should know.
     seconds : float, optional
         The time that everything took.
-    seed : int, optional
+    random_state : int, optional
         The seed of the run; samples and resamples of the report use it too.
     train_rows, test_rows : sequences, optional
         What rows are called; their index in a pandas frame or 1, 2, 3 … by default.
@@ -85,7 +87,7 @@ def describe(
     check_is_fitted(anatomy.machine)
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
-    draw = 0 if seed is None else int(seed) % 2**32
+    draw = 0 if random_state is None else int(random_state) % 2**32
     answers = predict(anatomy, y_train, X_test, y_test, baseline, draw)
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
@@ -130,7 +132,7 @@ def describe(
         map=_map(
             anatomy, answers, X_train, X_test, shown, near is not None, train_rows, test_rows, draw
         ),
-        reproduction=_reproduction(anatomy, seed),
+        reproduction=_reproduction(anatomy, random_state),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
@@ -269,7 +271,7 @@ def _facts(
     return facts
 
 
-def _reproduction(anatomy: Anatomy, seed: int | None) -> list[Fact]:
+def _reproduction(anatomy: Anatomy, random_state: int | None) -> list[Fact]:
     versions = [
         f"{package} {metadata.version(package)}"
         for package in ("mercer", "numpy", "scipy", "scikit-learn", "numba")
@@ -278,7 +280,7 @@ def _reproduction(anatomy: Anatomy, seed: int | None) -> list[Fact]:
         model = " ".join(repr(anatomy.model).split())
     return [
         Fact("Model", text.clean(model, 2000)),
-        Fact("Seed", "none given" if seed is None else str(int(seed))),
+        Fact("Seed", "none given" if random_state is None else str(int(random_state))),
         Fact("Versions", ", ".join([*versions, f"Python {platform.python_version()}"])),
         Fact("System", text.clean(f"{platform.system()} on {platform.machine()}")),
     ]
