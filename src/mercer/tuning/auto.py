@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
 from mercer._files.fields import A, ListOf, Numbers, State
+from mercer._interrupts import interruptible
 from mercer._sklearn import num_samples, safe_indexing, safe_split
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
 from mercer.exceptions import InvalidParameter
@@ -122,7 +123,8 @@ def _race(
     for c, k in alone:
         train, test = splits[k]
         fitted = clone(cells[c])
-        fitted.fit(*safe_split(fitted, X, y, train), weights(train))
+        with interruptible():
+            fitted.fit(*safe_split(fitted, X, y, train), weights(train))
         inside, known = safe_split(fitted, X, y, test, train)
         race.record(c, k, fitted.score(inside, known, weights(test)))
     race.settle()

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from mercer._interrupts import interruptible
 from mercer._sklearn import (
     BaseScorer,
     PassthroughScorer,
@@ -297,7 +298,7 @@ class Evaluation:
         with Parallel(n_jobs=self.n_jobs, pre_dispatch=self.options["pre_dispatch"]) as parallel:
             for s in range(0, len(fits), size):
                 part = fits[s : s + size]
-                out = parallel(delayed(fit_and_score)(**self._job(c, k)) for c, k in part)
+                out = parallel(delayed(_fit_and_score)(**self._job(c, k)) for c, k in part)
                 for (cell, fold), result in zip(part, out, strict=True):
                     self._keep(cell, fold, result)
                 self._between()
@@ -323,6 +324,13 @@ class Evaluation:
             "split_progress": (fold, len(self.splits)),
             "candidate_progress": (cell, len(self.candidates)),
         }
+
+
+def _fit_and_score(**job: Any) -> Result:
+    """Fit and score; after Ctrl-C machines end with what they have, and no search would."""
+    with interruptible():
+        result: Result = fit_and_score(**job)
+        return result
 
 
 def _known_scorer(scorers: Scorer) -> bool:

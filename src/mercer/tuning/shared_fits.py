@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from mercer import _memory, _parallel
+from mercer._interrupts import interruptible
 from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import DecisionRule, FitData, FitPlan, Functions, KernelMachine
 from mercer.estimators.kernel_argument import KernelArgument, check_definite
@@ -24,6 +25,7 @@ from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.points import Points
+from mercer.solvers.base import Status
 from mercer.solvers.box_qp import Scratch
 from mercer.tuning.known_answers import KINDS, KnownAnswers
 from mercer.tuning.race import Race
@@ -152,8 +154,9 @@ class SharedFits:
         for s in range(0, len(kernels), size):
             together = [self._ready(jobs, at) for at, jobs in enumerate(kernels[s : s + size])]
             for tasks in self._rounds([ready for ready in together if ready]):
-                _parallel.run(self._do, tasks, self.threads)
-                self.between()
+                with interruptible():
+                    _parallel.run(self._do, tasks, self.threads)
+                    self.between()
 
     def _rounds(self, together: list[list[_Task]]) -> Iterator[list[_Task]]:
         """Yield the fits to do at once.
@@ -261,6 +264,9 @@ class SharedFits:
         for (_, cell, plan), functions in zip(path, answers, strict=False):
             if functions is None:
                 self.failed.append((cell, k))
+            elif functions.status == Status.INTERRUPTED:
+                # A solver ends with its best answer then; here it is the search that has to end.
+                raise KeyboardInterrupt
             else:
                 found.append((cell, plan, functions))
         if not found:
