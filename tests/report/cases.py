@@ -43,7 +43,7 @@ def two_classes():
     results["mean_test_score"] = np.ma.masked_array(results["mean_test_score"], results["dropped"])
     return describe(
         search.best_estimator_, X, y, X_test, y_test, search=search, name="heart",
-        target="diagnosis", columns=columns, seed=1, seconds=1.5,
+        target="diagnosis", columns=columns, random_state=1, seconds=1.5,
         kernel_reasons=["Numbers only."], notes=["Scaled before."],
     )  # fmt: skip
 

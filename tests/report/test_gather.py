@@ -388,3 +388,13 @@ def test_objects_that_are_texts():
     assert record.neighbours.columns == ["object"]
     assert record.neighbours.cells == [["ab"], ["xd"]]
     render(record)
+
+
+def test_the_old_name_of_random_state():
+    X, y = load_iris(return_X_y=True)
+    model = SVC().fit(X[::2], y[::2])
+    with pytest.warns(FutureWarning, match="describe: 'seed' is now called 'random_state'"):
+        old = describe(model, X[::2], y[::2], X[1::2], y[1::2], seed=3)
+    new = describe(model, X[::2], y[::2], X[1::2], y[1::2], random_state=3)
+    assert ("Seed", "3") in [(fact.name, fact.value) for fact in old.reproduction]
+    assert old.to_dict()["scores"] == new.to_dict()["scores"]

@@ -34,7 +34,17 @@ def test_three_lines(heart, tmp_path):
     page = heart.write_report(tmp_path / "heart.html")
     assert "<title>heart" in page.read_text(encoding="utf-8")
     again = Study.load(tmp_path / "heart.mercer")
-    for name in ("source", "kernel", "machine", "why", "reasons", "notes", "seed", "rows", "task"):
+    for name in (
+        "source",
+        "kernel",
+        "machine",
+        "why",
+        "reasons",
+        "notes",
+        "random_state",
+        "rows",
+        "task",
+    ):
         assert getattr(again, name) == getattr(heart, name)
     assert again.search is None
     assert again.parameters == heart.parameters
@@ -248,7 +258,7 @@ def test_a_rare_class(tmp_path):
     [
         ({"test_share": 0.0}, InvalidParameter),
         ({"cv": 2.5}, InvalidParameter),
-        ({"seed": -1}, InvalidParameter),
+        ({"random_state": -1}, InvalidParameter),
         ({"machine": "forest"}, InvalidParameter),
         ({"kernel": "rbf("}, InvalidParameter),
         ({"target": "nope"}, InvalidInput),
@@ -258,6 +268,20 @@ def test_a_rare_class(tmp_path):
 def test_bad_options(options, error):
     with pytest.raises(error):
         Study.fit("heart", **options)
+
+
+@pytest.mark.parametrize("function", [Study.fit, compare])
+def test_the_old_name_of_random_state(function):
+    with (
+        pytest.warns(FutureWarning, match="'seed' is now called 'random_state'"),
+        pytest.raises(InvalidParameter, match="random_state=-1"),
+    ):
+        function("heart", seed=-1)
+
+
+def test_the_old_name_of_an_attribute(heart):
+    with pytest.warns(FutureWarning, match="'seed' is now called 'random_state'"):
+        assert heart.seed == heart.random_state == 0
 
 
 def test_a_table_without_a_target():

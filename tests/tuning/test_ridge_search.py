@@ -25,8 +25,8 @@ def no_fit_alone(monkeypatch):
     """Fail where a fit of the search was not done on shared matrices."""
     run = SharedFits.run
 
-    def watched(self, every_fold):
-        run(self, every_fold)
+    def watched(self):
+        run(self)
         assert not self.failed
 
     monkeypatch.setattr(SharedFits, "run", watched)

@@ -1,5 +1,9 @@
 """The search against scikit-learn's own, on the same folds."""
 
+import contextlib
+import signal
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +29,7 @@ from mercer import (
     NuSVR,
     OneClassSVM,
 )
+from mercer.estimators.svm.box_plan import BoxPlan
 
 TOL = 1e-5
 GRID = {"C": [0.01, 1.0, 100.0, 1e4], "gamma": [0.001, 0.05, 1.0, "scale"]}
@@ -349,3 +354,51 @@ def test_common_checks_as_scikit_learns_search():
     failed = {r["check_name"] for r in results if r["status"] == "failed"}
     # This one fails for scikit-learn's search over our SVC too: it asks for words in a message.
     assert failed <= {"check_classifiers_one_label_sample_weights"}
+
+
+# ---- Ctrl-C that a fit takes for its own ---------------------------------------------------------
+
+
+class InterruptedPlan(BoxPlan):
+    """A plan whose solver was interrupted, and gives the best answer until then."""
+
+    @classmethod
+    def solve_path(cls, plans, *args):
+        return [
+            replace(answer, status="interrupted") for answer in super().solve_path(plans, *args)
+        ]
+
+
+class InterruptedSVC(SVC):
+    def plan(self, data):
+        return InterruptedPlan(**vars(super().plan(data)))
+
+
+def test_an_interrupted_solver_ends_the_search():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(KeyboardInterrupt, match="no score yet"):
+        GridSearchCV(InterruptedSVC(), {"C": [1, 10]}).fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        InterruptedSVC(C="auto").fit(X, y)
+
+
+class DeafClassifier(ClassifierMixin, BaseEstimator):
+    """Someone presses Ctrl-C in its fit, and the fit goes on."""
+
+    def __init__(self, a=1):
+        self.a = a
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_an_interrupted_fit_ends_the_search():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(KeyboardInterrupt, match="no score yet"):
+        GridSearchCV(DeafClassifier(), {"a": [1, 2]}).fit(X, y)

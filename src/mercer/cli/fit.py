@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,10 +63,8 @@ def fit(
     check_output(report_path, is_report, force)
     options.silence(debug)
     console, aside = consoles()
-    with (
-        interruptible(),
-        aside.status("reading", spinner="line") if _live(aside, quiet) else _nothing(),
-    ):
+    live = aside.is_terminal and not quiet
+    with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
         from mercer.study.plan import check_time_limit, make_plan
         from mercer.study.study import run
         from mercer.study.summary import summary
@@ -73,7 +72,7 @@ def fit(
         check_time_limit(time_limit)
         plan = make_plan(
             data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
-            cv=cv, seed=seed,
+            cv=cv, random_state=seed,
         )  # fmt: skip
     silent = quiet or as_json
     if not silent:
@@ -163,13 +162,3 @@ def _show_stop(aside: Console, study: Study) -> None:
 
 def _value(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _live(console: Console, quiet: bool) -> bool:
-    return console.is_terminal and not quiet
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()

@@ -46,7 +46,7 @@ def compare(
 
         found = run(
             data, target, kernels=kernel or (), machines=machine or (), task=task, cv=cv,
-            time_limit=time_limit, seed=seed, callback=watch,
+            time_limit=time_limit, random_state=seed, callback=watch,
         )  # fmt: skip
     if as_json:
         import json

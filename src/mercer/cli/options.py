@@ -28,7 +28,10 @@ TimeLimit = Annotated[
     float | None,
     typer.Option("--time-limit", metavar="SECONDS", help="Take the best so far after this time."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Makes a run repeatable.")]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="Makes a run repeatable."),
+]
 AsJson = Annotated[bool, typer.Option("--json", metavar=" ", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=" ", help="Print errors only.")]
 Force = Annotated[

@@ -63,8 +63,7 @@ class Cluster:
 
     def put(self, value: Parameter) -> Any:
         """Return a task whose result is a value of moderate size, for many other tasks to use."""
-        with self._any_size():
-            return self.client.submit(_same, value, pure=False)
+        return self.submit(_same, value)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return a task."""
@@ -122,7 +121,7 @@ class Cluster:
                 "each worker, or workers with more memory."
             ) from error
         except (CancelledError, OSError) as error:
-            if not _is_connected(self.client) or isinstance(error, CancelledError):
+            if self.client.status != "running" or isinstance(error, CancelledError):
                 raise ClusterFailure(
                     f"The scheduler at {_place(self.client)} does not answer, or has dropped the "
                     "work. Start the cluster again, make a new client, and call again."
@@ -171,10 +170,6 @@ def _patience() -> float:
     """Return for how many seconds there may be no worker, as Dask's own setting says."""
     given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
     return _PATIENCE if given is None else float(parse_timedelta(given))
-
-
-def _is_connected(client: Client) -> bool:
-    return bool(client.status == "running")
 
 
 def _place(client: Client) -> str:

@@ -18,7 +18,7 @@ from mercer.distributed.pieces import DistributedChunks, partitions
 from mercer.landmarks.chunks import Chunk, join_rows
 from mercer.tuning.grids import Axes
 from mercer.tuning.race import Race, Scorer
-from mercer.tuning.scoring import Evaluation, Result, Stopped, fits_by_plan, taken_apart
+from mercer.tuning.scoring import Evaluation, Result, Stopped
 from mercer.tuning.search import GridSearchCV
 
 _TASKS_A_THREAD = 3
@@ -106,13 +106,12 @@ class DistributedEvaluation(Evaluation):
         """Return cells that a worker had better fit together."""
         groups: dict[Any, list[int]] = defaultdict(list)
         for cell in cells:
-            made = self._made(cell)
-            before, machine, weight = (None, None, "") if made is None else taken_apart(made)
-            if machine is None or not fits_by_plan(machine):
+            parts = self._parts(cell)
+            if parts is None:
                 groups[cell].append(cell)
-                continue
-            key = self._before_key(cell, weight) if before is not None else ""
-            groups[key, machine.kernel_argument, machine.strict].append(cell)
+            else:
+                machine = parts.machine
+                groups[parts.key, machine.kernel_argument, machine.strict].append(cell)
         return list(groups.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
+from functools import reduce
 from itertools import pairwise
 from secrets import randbits
 from typing import TypeVar
@@ -149,18 +150,15 @@ def partition_rows(X: Objects) -> list[float]:
     return [math.nan] * int(X.npartitions)
 
 
-def sample_points(kernel: Kernel, chunks: Chunks, count: int, seed: int | None) -> Points:
+def sample_points(kernel: Kernel, chunks: Chunks, count: int, random_state: int | None) -> Points:
     """Return some rows, encoded."""
-    drawn = chunks.sample(count, np.random.default_rng(seed))
+    drawn = chunks.sample(count, np.random.default_rng(random_state))
     return kernel.encode(join_rows([chunk.X for chunk in drawn]))
 
 
 def joined(parts: list[Points]) -> Points:
     """Return points of several batches as one."""
-    points = parts[0]
-    for part in parts[1:]:
-        points = points.join(part)
-    return points
+    return reduce(Points.join, parts)
 
 
 def _beside(side: Targets, X: Objects, count: int, name: str) -> list[Task | None]:

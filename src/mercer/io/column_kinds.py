@@ -226,6 +226,10 @@ def _are_smiles(sample: list[str]) -> bool:
 # ---- kernels of groups -------------------------------------------------------------------------
 
 
+_Comparison = Callable[[Sequence[Any]], tuple[list[Kernel], str]]
+"""From the names of columns to their kernels, and why."""
+
+
 def _numbers(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     text = f"{_named(names)}: numbers, so a Gaussian kernel on their distances"
     return [RBF("median").on(*names)], f"{text} (width to be tuned)."
@@ -237,42 +241,37 @@ def _categories(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     return [Overlap().on(*names)], f"{_named(names)}: categories, so the share that is equal."
 
 
-def _texts(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-    kernels: list[Kernel] = [BagOfWords().normalized().on(name) for name in names]
-    return kernels, f"{_named(names)}: text, so the cosine of the words in it."
-
-
 def _series(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     what = "a series" if len(names) == 1 else f"{len(names)} channels of a series"
     text = f"{_named(names)}: {what}, compared over all alignments in time."
     return [GlobalAlignment().on(*names)], text
 
 
-def _sequences(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-    kernels: list[Kernel] = [Spectrum(4).normalized().on(name) for name in names]
-    return kernels, f"{_named(names)}: sequences, so the cosine of their pieces of 4 letters."
+def _one_each(kernel: Callable[[], Kernel], words: str) -> _Comparison:
+    """Return how columns are compared that have a kernel each."""
+
+    def part(names: Sequence[Any]) -> tuple[list[Kernel], str]:
+        return [kernel().normalized().on(name) for name in names], f"{_named(names)}: {words}"
+
+    return part
 
 
-def _graphs(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-    kernels: list[Kernel] = [WeisfeilerLehman(3).normalized().on(name) for name in names]
-    text = f"{_named(names)}: graphs, so the cosine of the neighbourhoods in them, up to 3 steps"
-    return kernels, f"{text} wide."
-
-
-def _molecules(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-    kernels, _ = _graphs(names)
-    text = f"{_named(names)}: molecules, so the cosine of the groups of atoms in them, up to 3"
-    return kernels, f"{text} bonds wide."
-
-
-_PARTS: dict[Kind, Callable[[Sequence[Any]], tuple[list[Kernel], str]]] = {
+_PARTS: dict[Kind, _Comparison] = {
     "number": _numbers,
     "category": _categories,
-    "text": _texts,
+    "text": _one_each(BagOfWords, "text, so the cosine of the words in it."),
     "series": _series,
-    "sequence": _sequences,
-    "graph": _graphs,
-    "molecule": _molecules,
+    "sequence": _one_each(
+        lambda: Spectrum(4), "sequences, so the cosine of their pieces of 4 letters."
+    ),
+    "graph": _one_each(
+        lambda: WeisfeilerLehman(3),
+        "graphs, so the cosine of the neighbourhoods in them, up to 3 steps wide.",
+    ),
+    "molecule": _one_each(
+        lambda: WeisfeilerLehman(3),
+        "molecules, so the cosine of the groups of atoms in them, up to 3 bonds wide.",
+    ),
 }
 """How each kind of column is compared; a kind without an entry is set aside."""
 

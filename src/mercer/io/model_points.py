@@ -22,9 +22,7 @@ from mercer.io.model_values import Stored
 from mercer.kernels import registry
 from mercer.kernels.algebra import Exp, Power, PowerSeries, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.encoders import (
-    Encoder,
-)
+from mercer.kernels.encoders import Encoder
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.explicit import RandomFourierFeatures
 from mercer.kernels.wrappers import Normalized, On, Precomputed

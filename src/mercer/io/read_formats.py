@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
@@ -48,9 +48,7 @@ def read_raw(source: Source, **options: Any) -> RawTable:
     raw = reader.read(source, **options)
     if reader.suffixes and usual != reader.name:
         note = f"The suffix {source.suffix} is that of {usual}, but the content is {reader.name}."
-        return RawTable(
-            raw.frame, raw.place, (note, *raw.notes), raw.untyped, raw.target, raw.extra
-        )
+        return replace(raw, notes=(note, *raw.notes))
     return raw
 
 
@@ -72,10 +70,6 @@ def _first_lines(source: Source, count: int = 20) -> list[str]:
 
 
 # ---- Parquet -----------------------------------------------------------------------------------
-
-
-def _is_parquet(source: Source) -> bool:
-    return source.content.startswith(b"PAR1")
 
 
 def _read_parquet(source: Source, **options: Any) -> RawTable:
@@ -244,12 +238,13 @@ def _is_fasta(source: Source) -> bool:
     return len(lines) >= 2 and lines[0].startswith(">") and is_text(source.content)
 
 
-def _is_plain_text(source: Source) -> bool:
-    return is_text(source.content)
-
-
 READERS = (
-    FormatReader("Parquet", (".parquet", ".pq"), _is_parquet, _read_parquet),
+    FormatReader(
+        "Parquet",
+        (".parquet", ".pq"),
+        lambda source: source.content.startswith(b"PAR1"),
+        _read_parquet,
+    ),
     FormatReader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
     FormatReader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
     FormatReader("graphs", (".zip",), is_graphs, read_graph_table),
@@ -259,7 +254,7 @@ READERS = (
     FormatReader(
         "separated values",
         (".csv", ".tsv", ".tab"),
-        _is_plain_text,
+        lambda source: is_text(source.content),
         lambda source, zero_based=None, width=None, **options: read_csv(source, **options),
     ),
 )

@@ -141,7 +141,7 @@ def _parse_ucr(rows: list[tuple[int, str]], name: str) -> SeriesSet:
     for number, row in rows:
         if not row.strip():
             continue
-        words = [word for word in re.split(r"[\t,; ]+" if "\t" not in row else r"\t", row.strip())]
+        words = re.split(r"\t" if "\t" in row else r"[,; ]+", row.strip())
         labels.append(words[0].strip())
         X.append(_checked([_values(words[1:], name, number)], X, name, number))
         lines.append(number)

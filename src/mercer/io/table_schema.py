@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -15,7 +14,7 @@ from mercer.exceptions import InvalidInput
 from mercer.io.column_kinds import USED, Kind
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow
-from mercer.io.table_target import Task
+from mercer.io.table_target import Task, listed
 from mercer.kernels.encoders import as_narwhals, is_frame
 
 _VERSION = 1
@@ -72,7 +71,7 @@ class Schema:
             return self._align_sparse(X)
         if sparse.issparse(X) or not is_frame(X):
             raise InvalidInput(
-                f"The model was trained on a table with the columns {_listed(self.names)}. Give "
+                f"The model was trained on a table with the columns {listed(self.names)}. Give "
                 "such a table, not an array without names."
             )
         pa = arrow()
@@ -82,8 +81,8 @@ class Schema:
         if missing:
             raise InvalidInput(
                 f"The table lacks {'columns' if len(missing) > 1 else 'the column'} "
-                f"{_listed(missing)}, which the model was trained on. It has "
-                f"{_listed(frame.column_names)}."
+                f"{listed(missing)}, which the model was trained on. It has "
+                f"{listed(frame.column_names)}."
             )
         columns = {c.name: _aligned(plain(frame[c.name]), c, place) for c in self.columns}
         return pa.table(columns)
@@ -191,8 +190,3 @@ def _aligned(values: Any, column: ColumnSchema, place: Place) -> Any:
             "row, or train with missing='fill'."
         )
     return pc.fill_null(values, float(column.fill) if numeric else column.fill)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

@@ -43,7 +43,7 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         found = f"{' and '.join(map(repr, usual))} could be it" if usual else "none is named so"
         raise InvalidInput(
             f"{source}: which column is the target? A column called {', '.join(_USUAL[:-1])} or "
-            f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {_listed(names)}."
+            f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {listed(names)}."
         )
     if wanted in names:
         return str(wanted), ""
@@ -52,7 +52,7 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         return names[position], f"The target is {names[position]!r}."
     near = difflib.get_close_matches(str(wanted), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(f"{source} has no column {wanted!r}.{hint} It has {_listed(names)}.")
+    raise InvalidInput(f"{source} has no column {wanted!r}.{hint} It has {listed(names)}.")
 
 
 def find_task(
@@ -146,6 +146,7 @@ def _position(wanted: Any) -> int | None:
         return None
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Write the first names, and how many more there are."""
     shown = ", ".join(repr(name) for name in names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown

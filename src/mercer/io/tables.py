@@ -243,8 +243,8 @@ def _missing_values(frame: Frame) -> dict[str, int]:
 
 
 def _known_target(raw: RawTable, like: Schema) -> str | bool:
-    there = like.target is not None and like.target in raw.frame.column_names
-    return like.target if there and like.target is not None else False
+    target = like.target
+    return target if target is not None and target in raw.frame.column_names else False
 
 
 def _target_kind(task: str | None, like: Schema | None) -> str | None:

@@ -15,6 +15,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import row_count
 from mercer.report import table, text
 from mercer.report.anatomy import Anatomy
+from mercer.report.predicted import Predicted
 from mercer.report.record import Flags, Neighbours, Part, Support, SupportGroup
 
 NEAREST = 5
@@ -112,13 +113,7 @@ def neighbours(
     X_test: Objects,
     rows: IntArray,
     names: tuple[list[str], Sequence[Any] | None, Sequence[Any] | None],
-    actual: list[str],
-    predicted: list[str],
-    wrong: Any,
-    winners: IntArray,
-    seconds: IntArray,
-    train_labels: Sequence[str],
-    class_names: list[str],
+    answers: Predicted,
 ) -> Neighbours | None:
     """Return the nearest support vectors of test rows and what each adds to the decision.
 
@@ -131,7 +126,8 @@ def neighbours(
     objects = anatomy.transform(take_objects(X_test, rows))
     K = anatomy.cross(objects, support_rows)
     squares = anatomy.train_diag(support_rows) - 2 * K
-    mixes = np.stack([anatomy.combination(w, s) for w, s in zip(winners, seconds, strict=True)])
+    pairs = list(zip(answers.winners[rows], answers.seconds[rows], strict=True))
+    mixes = np.stack([anatomy.combination(winner, second) for winner, second in pairs])
     coefficients = mixes @ anatomy.coefficients.T
     contributions = K * coefficients
     # Support vectors of other pairs of classes have no say here; they come last.
@@ -147,16 +143,14 @@ def neighbours(
         columns=columns[:width],
         rows=table.row_names(X_test, test_names, rows),
         cells=table.cells(X_test, rows, width) if width else [[] for _ in rows],
-        actual=actual,
-        predicted=predicted,
+        actual=[answers.actual_text(i) for i in rows],
+        predicted=[answers.predicted_text(i) for i in rows],
         decision=total + bias,
-        wrong=np.asarray(wrong, dtype=bool),
-        question=[
-            _question(anatomy, class_names, w, s) for w, s in zip(winners, seconds, strict=True)
-        ],
+        wrong=np.asarray(answers.wrong[rows], dtype=bool),
+        question=[_question(anatomy, answers.names, *pair) for pair in pairs],
         support_rows=table.row_names(X_train, train_names, picked),
         support_cells=table.cells(X_train, picked, width) if width else [[] for _ in picked],
-        support_labels=[train_labels[i] for i in picked],
+        support_labels=[answers.train_texts[i] for i in picked],
         near=near.reshape(nearest.shape).astype(np.intp),
         similarity=K[at, nearest],
         distance=np.sqrt(np.maximum(squares[at, nearest] + anatomy.diag(objects)[:, None], 0)),

@@ -6,19 +6,20 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._typing import IntArray, Model, Objects, Targets
+from mercer._deprecated import renamed
+from mercer._typing import Model, Objects, Targets
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
 from mercer.report import explain, phrases, pictures, surface, table, text
 from mercer.report.anatomy import Anatomy
-from mercer.report.predicted import Predicted, predict
+from mercer.report.predicted import predict
 from mercer.report.record import VERSION, Fact, Proof, Record
 from mercer.report.sampling import sample
 
@@ -28,6 +29,7 @@ TRAIN_ROWS = 2000
 """Training rows that the score on them is estimated from."""
 
 
+@renamed("seed", "random_state")
 def describe(
     model: Model,
     X_train: Objects,
@@ -43,7 +45,7 @@ def describe(
     baseline: Model = None,
     kernel_reasons: Sequence[str] = (),
     seconds: float | None = None,
-    seed: int | None = None,
+    random_state: int | None = None,
     notes: Sequence[str] = (),
     train_rows: Sequence[Any] | None = None,
     test_rows: Sequence[Any] | None = None,
@@ -71,7 +73,7 @@ def describe(
         Why this kernel, and anything else that the reader should know.
     seconds : float, optional
         The time that everything took.
-    seed : int, optional
+    random_state : int, optional
         The seed of the run; samples and resamples of the report use it too.
     train_rows, test_rows : sequences, optional
         What rows are called; their index in a pandas frame or 1, 2, 3 … by default.
@@ -85,7 +87,7 @@ def describe(
     check_is_fitted(anatomy.machine)
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
-    draw = 0 if seed is None else int(seed) % 2**32
+    draw = 0 if random_state is None else int(random_state) % 2**32
     answers = predict(anatomy, y_train, X_test, y_test, baseline, draw)
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
@@ -97,7 +99,8 @@ def describe(
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)
     shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
-    near = _neighbours(anatomy, X_train, X_test, shown, answers, (names, train_rows, test_rows))
+    called = (names, train_rows, test_rows)
+    near = explain.neighbours(anatomy, X_train, X_test, shown, called, answers)
     some = sample(answers.test_groups, explain.PART_ROWS, draw)
     summands = explain.parts(anatomy, X_test, some)
     by_column = [] if summands else explain.column_parts(anatomy, X_test, some, names)
@@ -126,11 +129,13 @@ def describe(
         parts=summands or by_column,
         parts_are_columns=bool(by_column),
         neighbours=near,
-        gram=_gram(anatomy, answers, draw),
-        map=_map(
-            anatomy, answers, X_train, X_test, shown, near is not None, train_rows, test_rows, draw
+        gram=None if anatomy.kernel is None else pictures.gram_picture(anatomy, answers, draw),
+        map=None
+        if near is None
+        else pictures.kernel_map(
+            anatomy, answers, X_train, X_test, shown, train_rows, near.rows, draw
         ),
-        reproduction=_reproduction(anatomy, seed),
+        reproduction=_reproduction(anatomy, random_state),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
 
@@ -155,65 +160,6 @@ def _train_score(anatomy: Anatomy, X: Objects, y: Targets, main: Any, seed: int)
     return float(anatomy.model.score(part, np.asarray(y)[rows]))
 
 
-def _neighbours(
-    anatomy: Anatomy,
-    X_train: Objects,
-    X_test: Objects,
-    shown: IntArray,
-    answers: Predicted,
-    names: Any,
-) -> Any:
-    return explain.neighbours(
-        anatomy,
-        X_train,
-        X_test,
-        shown,
-        names,
-        actual=[answers.actual_text(i) for i in shown],
-        predicted=[answers.predicted_text(i) for i in shown],
-        wrong=answers.wrong[shown],
-        winners=answers.winners[shown],
-        seconds=answers.seconds[shown],
-        train_labels=answers.train_texts,
-        class_names=answers.names,
-    )
-
-
-def _gram(anatomy: Anatomy, answers: Predicted, seed: int) -> Any:
-    if anatomy.kernel is None:
-        return None
-    return pictures.gram_picture(
-        anatomy, answers.train_groups, answers.group_names, answers.train_order,
-        answers.ordered_by, seed,
-    )  # fmt: skip
-
-
-def _map(
-    anatomy: Anatomy,
-    answers: Predicted,
-    X_train: Objects,
-    X_test: Objects,
-    shown: IntArray,
-    linked: bool,
-    train_rows: Sequence[Any] | None,
-    test_rows: Sequence[Any] | None,
-    seed: int,
-) -> Any:
-    if anatomy.kernel is None or not linked:
-        return None
-    return pictures.kernel_map(
-        anatomy,
-        answers.train_groups,
-        answers.group_names,
-        answers.groups_are_ordered,
-        lambda rows: table.row_names(X_train, train_rows, rows),
-        anatomy.transform(take_objects(X_test, shown)),
-        answers.test_groups[shown],
-        table.row_names(X_test, test_rows, shown),
-        seed,
-    )
-
-
 def _proof(machine: Model) -> Proof | None:
     certificate = getattr(machine, "certificate_", None)
     if certificate is None and getattr(machine, "certificates_", None):
@@ -221,19 +167,7 @@ def _proof(machine: Model) -> Proof | None:
     if certificate is None:
         return None
     return Proof(
-        problem=certificate.problem,
-        status=certificate.status,
-        primal=float(certificate.primal),
-        dual=float(certificate.dual),
-        gap=float(certificate.gap),
-        relative_gap=float(certificate.relative_gap),
-        stationarity=float(certificate.stationarity),
-        primal_feasibility=float(certificate.primal_feasibility),
-        dual_feasibility=float(certificate.dual_feasibility),
-        complementarity=float(certificate.complementarity),
-        iterations=int(certificate.iterations),
-        seconds=float(certificate.seconds),
-        kernel_evaluations=int(certificate.kernel_evaluations),
+        **{name: kind(getattr(certificate, name)) for name, kind in get_type_hints(Proof).items()}
     )
 
 
@@ -258,18 +192,14 @@ def _facts(
     for parameter in ("C", "nu", "epsilon", *anatomy.costs):
         value = anatomy.parameter(parameter)
         if isinstance(value, int | float | np.number):
-            facts.append(
-                Fact(
-                    {"nu": "ν", "epsilon": "ε", "alpha": "λ"}.get(parameter, parameter),
-                    text.number(float(value)),
-                )
-            )
+            symbol = {"nu": "ν", "epsilon": "ε", "alpha": "λ"}.get(parameter, parameter)
+            facts.append(Fact(symbol, text.number(float(value))))
     if seconds is not None:
         facts.append(Fact("Time", f"{text.number(float(seconds), 3)} s"))
     return facts
 
 
-def _reproduction(anatomy: Anatomy, seed: int | None) -> list[Fact]:
+def _reproduction(anatomy: Anatomy, random_state: int | None) -> list[Fact]:
     versions = [
         f"{package} {metadata.version(package)}"
         for package in ("mercer", "numpy", "scipy", "scikit-learn", "numba")
@@ -278,7 +208,7 @@ def _reproduction(anatomy: Anatomy, seed: int | None) -> list[Fact]:
         model = " ".join(repr(anatomy.model).split())
     return [
         Fact("Model", text.clean(model, 2000)),
-        Fact("Seed", "none given" if seed is None else str(int(seed))),
+        Fact("Seed", "none given" if random_state is None else str(int(random_state))),
         Fact("Versions", ", ".join([*versions, f"Python {platform.python_version()}"])),
         Fact("System", text.clean(f"{platform.system()} on {platform.machine()}")),
     ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer._typing import Array, IntArray
+from mercer._typing import IntArray, Objects
+from mercer.estimators.base import take_objects
+from mercer.report import table
 from mercer.report.anatomy import Anatomy
+from mercer.report.predicted import Predicted
 from mercer.report.record import GramPicture, Map
 from mercer.report.sampling import sample
 
@@ -19,12 +22,11 @@ MAP_ROWS = 300
 """Points of the map: enough to see groups, few enough to draw."""
 
 
-def gram_picture(
-    anatomy: Anatomy, groups: IntArray, names: list[str], order: Array, by: str, seed: int
-) -> GramPicture:
-    """Return the kernel matrix of a sample of training rows, sorted by group, then by ``order``."""
+def gram_picture(anatomy: Anatomy, answers: Predicted, seed: int) -> GramPicture:
+    """Return the kernel matrix of a sample of training rows, sorted by group, then within it."""
+    groups = answers.train_groups
     rows = sample(groups, GRAM_ROWS, seed)
-    rows = rows[np.lexsort((order[rows], groups[rows]))]
+    rows = rows[np.lexsort((answers.train_order[rows], groups[rows]))]
     K = anatomy.gram(rows)
     low, high = float(K.min()), float(K.max())
     span = high - low if high > low else 1.0
@@ -35,30 +37,32 @@ def gram_picture(
         levels=np.round(255 * (K - low) / span).astype(np.uint8),
         low=low,
         high=high,
-        labels=[names[c] for c in present],
+        labels=[answers.group_names[c] for c in present],
         sizes=sizes.astype(np.intp),
         means=blocks / np.outer(sizes, sizes),
         total=anatomy.rows,
-        ordered_by=by,
+        ordered_by=answers.ordered_by,
     )
 
 
 def kernel_map(
     anatomy: Anatomy,
-    groups: IntArray,
-    names: list[str],
-    ordered: bool,
-    names_of: Callable[[IntArray], list[str]],
-    test: Any,
-    test_groups: IntArray,
+    answers: Predicted,
+    X_train: Objects,
+    X_test: Objects,
+    shown: IntArray,
+    train_names: Sequence[Any] | None,
     test_names: list[str],
     seed: int,
 ) -> Map:
     """Return the first two kernel principal components of training rows, with test rows in them.
 
+    ``shown`` are the test rows, and ``test_names`` what they are called.
+
     The components are eigenvectors of the centred matrix K̃ = HKH of a sample; a test row x has
     the coordinates Σᵢ vᵢ k̃(xᵢ, x) / √λ. Schölkopf, Smola and Müller (1998).
     """
+    groups = answers.train_groups
     rows = sample(groups, MAP_ROWS, seed)
     K = anatomy.gram(rows)
     means = K.mean(axis=0)
@@ -74,19 +78,19 @@ def kernel_map(
     vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     scale = np.sqrt(np.where(real, values, 0.0))
     place = vectors * scale
-    new = anatomy.cross(test, rows)
+    new = anatomy.cross(anatomy.transform(take_objects(X_test, shown)), rows)
     new = new - new.mean(axis=1, keepdims=True) - means + means.mean()
     projected = new @ (vectors * np.divide(1, scale, out=np.zeros(2), where=real))
     everything = np.vstack([place, projected])
     return Map(
         x=everything[:, 0],
         y=everything[:, 1],
-        group=np.concatenate([groups[rows], test_groups]).astype(np.intp),
+        group=np.concatenate([groups[rows], answers.test_groups[shown]]).astype(np.intp),
         support=np.concatenate([_picked(anatomy, rows), np.zeros(len(projected), bool)]),
         point=np.concatenate([np.full(len(rows), -1), np.arange(len(projected))]).astype(np.intp),
-        rows=names_of(rows) + test_names,
-        groups=names,
-        ordered=ordered,
+        rows=table.row_names(X_train, train_names, rows) + test_names,
+        groups=answers.group_names,
+        ordered=answers.groups_are_ordered,
         explained=np.where(real, values, 0.0) / total if total > 0 else np.zeros(2),
         total=anatomy.rows,
     )

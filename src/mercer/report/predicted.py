@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Predicted:
     confusion: Confusion | None = None
     calibration: Calibration | None = None
     tube: float | None = None
-    numeric: bool = field(default=False)
+    numeric: bool = False
 
     def actual_text(self, row: int) -> str:
         """Return the true answer of a test row."""
@@ -134,7 +134,7 @@ def _class_answers(
         confusion = _confusion(actual, predicted, known, np.append(counts, [0] * len(extra)))
         if usable:
             bins = calibration(actual, predicted, decisions, probabilities, names)
-    group_of, group_names = _class_groups(known, counts)
+    group_of, group_names = _grouped(known, counts, GROUPS)
     shown = predicted if actual is None else actual
     return Predicted(
         task=f"{len(classes)} classes: {_listed(names)}",
@@ -190,27 +190,20 @@ def _seconds(predicted: IntArray, decisions: Array | None, counts: IntArray) -> 
 def _confusion(
     actual: IntArray, predicted: IntArray, names: list[str], counts: IntArray
 ) -> Confusion:
-    count = len(names)
-    matrix = np.zeros((count, count), dtype=np.intp)
-    np.add.at(matrix, (actual, predicted), 1)
-    if count <= CONFUSION_CLASSES:
-        return Confusion(names, matrix, 0)
-    order = np.argsort(-counts, kind="stable")
-    first, rest = np.sort(order[: CONFUSION_CLASSES - 1]), order[CONFUSION_CLASSES - 1 :]
-    place = np.empty(count, dtype=np.intp)
-    place[first], place[rest] = np.arange(len(first)), len(first)
-    small = np.zeros((CONFUSION_CLASSES, CONFUSION_CLASSES), dtype=np.intp)
-    np.add.at(small, (place[actual], place[predicted]), 1)
-    return Confusion([names[c] for c in first] + ["other classes"], small, len(rest))
+    place, shown = _grouped(names, counts, CONFUSION_CLASSES)
+    matrix = np.zeros((len(shown), len(shown)), dtype=np.intp)
+    np.add.at(matrix, (place[actual], place[predicted]), 1)
+    hidden = 0 if shown is names else len(names) - len(shown) + 1
+    return Confusion(shown, matrix, hidden)
 
 
-def _class_groups(names: list[str], counts: IntArray) -> tuple[IntArray, list[str]]:
+def _grouped(names: list[str], counts: IntArray, most: int) -> tuple[IntArray, list[str]]:
     """Return the group of each class: its own, or that of all small ones together."""
-    if len(names) <= GROUPS:
+    if len(names) <= most:
         return np.arange(len(names)), names
-    first = np.sort(np.argsort(-counts, kind="stable")[: GROUPS - 1])
-    groups = np.full(len(names), GROUPS - 1, dtype=np.intp)
-    groups[first] = np.arange(GROUPS - 1)
+    first = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    groups = np.full(len(names), len(first), dtype=np.intp)
+    groups[first] = np.arange(len(first))
     return groups, [names[c] for c in first] + ["other classes"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer._deprecated import renamed
 from mercer._typing import DataSource, IntArray, Targets
 from mercer.exceptions import InvalidParameter
 from mercer.io.tables import Table
@@ -70,6 +71,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@renamed("seed", "random_state")
 def compare(
     source: DataSource,
     target: str | int | None = None,
@@ -79,7 +81,7 @@ def compare(
     task: str | None = None,
     cv: int = 5,
     time_limit: float | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     callback: Callable[[int, int, str], None] | None = None,
 ) -> Comparison:
     """Compare machines and kernels on the same folds of the same data.
@@ -99,7 +101,7 @@ def compare(
         The number of folds.
     time_limit : float, optional
         Seconds for all searches together, each of which gets an equal share.
-    seed : int
+    random_state : int
         Folds follow from it.
     callback : function, optional
         Called as ``callback(done, total, what)`` before each fit.
@@ -108,12 +110,12 @@ def compare(
     notes: list[str] = []
     table = open_table(source, target, task)
     if len(table) > MOST_ROWS:
-        _, some = split(table.target, table.task != "number", MOST_ROWS / len(table), seed)
+        _, some = split(table.target, table.task != "number", MOST_ROWS / len(table), random_state)
         notes.append(f"Compared on {len(some):,} of the {len(table):,} rows.")
         table = table.take(some)
-    first = make_plan(table, cv=cv, seed=seed)
+    first = make_plan(table, cv=cv, random_state=random_state)
     plans = list(_plans(first, kernels, machines))
-    folds = _folds(table, cv, seed)
+    folds = _folds(table, cv, random_state)
     share = None if time_limit is None else time_limit / (len(plans) * len(folds))
     known = np.asarray(table.target)
     found: list[Contender] = []
@@ -122,7 +124,7 @@ def compare(
     always = np.empty_like(known)
     for train, test in folds:
         always[test] = _usual(known[train], table.task)
-    score = _score(table.task, known, always, always, seed)
+    score = _score(table.task, known, always, always, random_state)
     found.append(Contender(BASELINE, _usual_words(table), "", score, 0.0))
     try:
         for i, plan in enumerate(plans):
@@ -142,7 +144,7 @@ def compare(
                     raise KeyboardInterrupt  # Ctrl-C reached the search first
             spent = time.perf_counter() - began
             kernel = "linear()" if plan.kernel is None else format_kernel(plan.kernel)
-            score = _score(table.task, known, predicted, always, seed)
+            score = _score(table.task, known, predicted, always, random_state)
             label = kernel if kernels else _label(plan.kernel)
             found.append(Contender(plan.machine.name, label, kernel, score, spent))
     except KeyboardInterrupt:
@@ -159,7 +161,8 @@ def compare(
 
 def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterator[Plan]:
     """Yield a plan for each contender."""
-    table, cv, seed = first.table, first.folds, first.seed
+    table = first.table
+    same: dict[str, Any] = {"cv": first.folds, "random_state": first.random_state}
     task = machines.task_of(table)
     rows = [machines.find(name, task) for name in names]
     if not rows:
@@ -168,16 +171,16 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
         plain = all(c.kind == "number" for c in table.columns if c.used)
         rows = [row for row in rows if row.takes_kernel or (plain and not kernels)]
     for i, row in enumerate(rows):
+        usual = make_plan(table, machine=row.name, **same)
         if not row.takes_kernel:
-            yield make_plan(table, machine=row.name, cv=cv, seed=seed)
+            yield usual
             continue
-        usual = make_plan(table, machine=row.name, cv=cv, seed=seed)
         variants: Sequence[Any] = kernels
         if not kernels and usual.kernel is not None:
             # One machine tries other kernels, the others the proposed one.
             variants = [usual.kernel, *(_variants(usual.kernel) if i == 0 else ())]
         for kernel in variants:
-            yield make_plan(table, machine=row.name, kernel=kernel, cv=cv, seed=seed)
+            yield make_plan(table, machine=row.name, kernel=kernel, **same)
 
 
 def _variants(kernel: Kernel) -> Iterator[Kernel]:
@@ -199,12 +202,12 @@ def _label(kernel: Kernel | None) -> str:
     return ", ".join(row.name for row in registry.ROWS if row.kernel in parts)
 
 
-def _folds(table: Table, cv: int, seed: int) -> list[tuple[IntArray, IntArray]]:
+def _folds(table: Table, cv: int, random_state: int) -> list[tuple[IntArray, IntArray]]:
     """Cut the rows into folds; each class is spread over all of them."""
     n = len(table)
     if not 2 <= cv <= n:
         raise InvalidParameter(f"cv={cv!r} has to be from 2 to {n}, the number of rows.")
-    order = np.random.default_rng(seed).permutation(n)
+    order = np.random.default_rng(random_state).permutation(n)
     if table.task != "number":
         codes = np.unique(np.asarray(table.target), return_inverse=True)[1]
         order = order[np.argsort(codes[order], kind="stable")]

@@ -82,14 +82,14 @@ class Machine:
         """Machines without a kernel take numbers only."""
         return self.row.takes == "objects"
 
-    def make(self, kernel: Kernel | None, spread: float, seed: int) -> Any:
+    def make(self, kernel: Kernel | None, spread: float, random_state: int) -> Any:
         """Return the machine, not fitted."""
         given = dict(self.settings(spread))
         if self.takes_kernel:
             given["kernel"] = self.prior(kernel)
         machine = self.row.estimator(**given)
         known = machine.get_params(deep=False)
-        return machine.set_params(random_state=seed) if "random_state" in known else machine
+        return machine.set_params(random_state=random_state) if "random_state" in known else machine
 
     def search(self, machine: BaseEstimator, X: object, spread: float) -> str | Settings:
         """Return the grid to search: automatic, or with the widths that the kernel leaves open."""

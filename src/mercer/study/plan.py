@@ -44,7 +44,7 @@ class Plan:
     train: IntArray
     test: IntArray
     folds: int
-    seed: int
+    random_state: int
     notes: tuple[str, ...]
     began: float
 
@@ -72,16 +72,16 @@ def make_plan(
     task: str | None = None,
     test_share: float = 0.25,
     cv: int = 5,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Plan:
     """Read the data and decide what to do with them."""
     began = time.perf_counter()
-    _check(test_share, cv, seed)
+    _check(test_share, cv, random_state)
     given = parse_kernel(kernel) if isinstance(kernel, str) else kernel
     table = open_table(source, target, task)
     chosen, why = machines.choose(table, machine, given)
     classes = table.task != "number"
-    train, test = split(table.target, classes, test_share, seed)
+    train, test = split(table.target, classes, test_share, random_state)
     prepared = prepare(table, train)
     proposed, reasons = _kernel(table, prepared, chosen, given)
     folds, few = _folds(table, train, cv)
@@ -92,8 +92,8 @@ def make_plan(
             "would say more."
         )
     return Plan(
-        table, prepared, proposed, reasons, chosen, why, train, test, folds, seed, tuple(notes),
-        began,
+        table, prepared, proposed, reasons, chosen, why, train, test, folds, random_state,
+        tuple(notes), began,
     )  # fmt: skip
 
 
@@ -125,10 +125,10 @@ def with_short_indices(X: Objects) -> Any:
 
 
 def split(
-    target: Targets, classes: bool, test_share: float, seed: int
+    target: Targets, classes: bool, test_share: float, random_state: int
 ) -> tuple[IntArray, IntArray]:
     """Return rows for training and for the test, in order; each class gives its share of both."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(random_state)
     order = random.permutation(len(target))
     if not classes:
         count = min(max(1, round(test_share * len(order))), len(order) - 2)
@@ -196,12 +196,14 @@ def check_time_limit(time_limit: Parameter) -> None:
         raise InvalidParameter(f"time_limit={time_limit!r} has to be a number of seconds > 0.")
 
 
-def _check(test_share: Parameter, cv: Parameter, seed: Parameter) -> None:
+def _check(test_share: Parameter, cv: Parameter, random_state: Parameter) -> None:
     if not isinstance(test_share, int | float) or not 0 < test_share < 1:
         raise InvalidParameter(
             f"test_share={test_share!r} has to be a share between 0 and 1, such as 0.25."
         )
     if not isinstance(cv, int) or cv < 2:
         raise InvalidParameter(f"cv={cv!r} has to be a whole number of folds, at least 2.")
-    if not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise InvalidParameter(f"seed={seed!r} has to be a whole number from 0 to 2³² − 1.")
+    if not isinstance(random_state, int) or not 0 <= random_state < 2**32:
+        raise InvalidParameter(
+            f"random_state={random_state!r} has to be a whole number from 0 to 2³² − 1."
+        )

@@ -26,7 +26,8 @@ def plain(study: Any) -> dict[str, Any]:
         "parameters": dict(study.parameters),
         "train_rows": np.asarray(study.train_rows, dtype=np.int64),
         **{name: list(getattr(study, name)) for name in _LISTS},
-        **{name: getattr(study, name) for name in (*_TEXTS, *_NUMBERS)},
+        **{name: getattr(study, name) for name in _TEXTS},
+        **{name: getattr(study, attribute) for name, attribute in _NUMBERS.items()},
     }
 
 
@@ -60,7 +61,8 @@ def checked(data: Objects, path: str) -> dict[str, Any]:
         "parameters": dict(data["parameters"]),
         "train_rows": rows,
         **{name: tuple(data[name]) for name in _LISTS},
-        **{name: data[name] for name in (*_TEXTS, *_NUMBERS)},
+        **{name: data[name] for name in _TEXTS},
+        **{attribute: data[name] for name, attribute in _NUMBERS.items()},
     }
 
 
@@ -88,11 +90,13 @@ def _seconds(value: Parameter) -> bool:
 
 _TEXTS = ("source", "kernel", "machine", "why", "stopped")
 _LISTS = ("reasons", "notes", "identifiers")
-_NUMBERS: dict[str, Callable[[Any], bool]] = {"rows": _whole, "seed": _whole, "seconds": _seconds}
+_NUMBERS = {"rows": "rows", "seed": "random_state", "seconds": "seconds"}
+"""Names in files, and of the attributes of a study."""
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_TEXTS, lambda value: isinstance(value, str)),
     **dict.fromkeys(_LISTS, _texts),
-    **_NUMBERS,
+    **dict.fromkeys(("rows", "seed"), _whole),
+    "seconds": _seconds,
     "parameters": _parameters,
     "train_rows": _rows,
     "schema": lambda value: isinstance(value, dict),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer._deprecated import renamed
 from mercer._interrupts import finishing
 from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
 from mercer.estimators.base import take_objects
@@ -64,7 +66,7 @@ class Study:
     rows, train_rows, identifiers
         How many rows there were, those that the model learnt from, and the columns that only tell
         rows apart.
-    seed, seconds
+    random_state, seconds
         What makes the run repeatable, and how long it took.
     record : Record
         Everything that the report shows, with scores, intervals and the verdict.
@@ -85,12 +87,13 @@ class Study:
     rows: int
     train_rows: IntArray
     identifiers: tuple[str, ...]
-    seed: int
+    random_state: int
     seconds: float
     record: Record
     search: Any = field(default=None)
 
     @classmethod
+    @renamed("seed", "random_state")
     def fit(
         cls,
         source: DataSource,
@@ -102,7 +105,7 @@ class Study:
         test_share: float = 0.25,
         cv: int = 5,
         time_limit: float | None = None,
-        seed: int = 0,
+        random_state: int = 0,
         callback: Watch | None = None,
     ) -> Study:
         """Read, decide, tune, fit and judge.
@@ -125,14 +128,14 @@ class Study:
             The number of folds of the search.
         time_limit : float, optional
             Seconds after which the best machine so far is taken; Ctrl-C does the same.
-        seed : int
+        random_state : int
             Rows of the test and of the folds follow from it.
         callback : function, optional
             Called as ``callback(done, total, best_score)`` while the search runs.
         """
         plan = make_plan(
             source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
-            cv=cv, seed=seed,
+            cv=cv, random_state=random_state,
         )  # fmt: skip
         return run(plan, time_limit=time_limit, callback=callback)
 
@@ -147,6 +150,17 @@ class Study:
     def target(self) -> str:
         """The name of the target."""
         return self.schema.target or ""
+
+    @property
+    def seed(self) -> int:
+        """The old name of ``random_state``."""
+        warnings.warn(
+            "Study: 'seed' is now called 'random_state', as everywhere; the old name will be "
+            "removed.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.random_state
 
     @property
     def scores(self) -> list[MeasuredScore]:
@@ -250,7 +264,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
             task=plan.table.task,
             kernel_reasons=[*plan.reasons, f"Machine: {plan.why}."],
             seconds=seconds,
-            seed=plan.seed,
+            random_state=plan.random_state,
             notes=notes,
             train_rows=[names[i] for i in plan.train],
             test_rows=[names[i] for i in plan.test],
@@ -269,7 +283,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
         rows=len(plan.table),
         train_rows=plan.train,
         identifiers=plan.identifiers,
-        seed=plan.seed,
+        random_state=plan.random_state,
         seconds=time.perf_counter() - plan.began,
         record=record,
         search=search,
@@ -288,11 +302,11 @@ def search_machine(
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
     if len(y) > TUNED_ROWS:
-        _, some = split(y, classes, TUNED_ROWS / len(y), plan.seed)
+        _, some = split(y, classes, TUNED_ROWS / len(y), plan.random_state)
         X, y = take_objects(X, some), y[some]
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
-    machine = plan.machine.make(plan.kernel, spread, plan.seed)
+    machine = plan.machine.make(plan.kernel, spread, plan.random_state)
     return tune(
         machine,
         X,
@@ -300,7 +314,7 @@ def search_machine(
         grid=plan.machine.search(machine, X, spread),
         cv=plan.folds,
         time_limit=time_limit,
-        random_state=plan.seed,
+        random_state=plan.random_state,
         callback=callback,
     )
 

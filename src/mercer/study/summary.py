@@ -45,7 +45,7 @@ def summary(study: Any) -> dict[str, Any]:
             "certificate": plain_certificate(study.certificate),
             "stopped": study.stopped,
             "notes": list(study.notes),
-            "seed": study.seed,
+            "seed": study.random_state,
             "seconds": study.seconds,
         }
     )

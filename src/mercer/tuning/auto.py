@@ -6,7 +6,7 @@ Machines reach this module by its name, when they have such parameters: see
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 
 from mercer._files.fields import A, ListOf, Numbers, State
+from mercer._interrupts import interruptible
 from mercer._sklearn import num_samples, safe_indexing, safe_split
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
 from mercer.exceptions import InvalidParameter
@@ -82,19 +83,18 @@ def _search(
     known: list[dict[str, Any]] = []
     more = axes.cells()
     while more:
-        first = len(known)
+        made = [clone(machine).set_params(**cell, **calm) for cell in more]
+        cells = dict(enumerate(made, len(known)))
         known += more
         race.enter(len(more))
-        cells = [clone(machine).set_params(**cell, **calm) for cell in more]
-        _race(cells, first, race, splits, X, y, sample_weight)
+        _race(cells, race, splits, X, y, sample_weight)
         more = axes.extended(known, race.scores.mean(axis=1))
     means = race.scores.mean(axis=1)
     return Tuned(known, race.scores, known[int(np.nanargmax(means))])
 
 
 def _race(
-    cells: Sequence[Model],
-    first: int,
+    cells: Mapping[int, Model],
     race: Race,
     splits: Sequence[tuple[IntArray, IntArray]],
     X: Objects,
@@ -112,25 +112,19 @@ def _race(
     def score(fitted: Fitted) -> None:
         test = splits[fitted.fold][1]
         found = fitted.on_test.score(test, targets(test), weights(test))
-        race.record(first + fitted.cell, fitted.fold, found)
+        race.record(fitted.cell, fitted.fold, found)
 
-    alone = [(c, k) for c in range(len(cells)) for k in range(len(splits))]
-    if cells[0].fits_by_plan and fits_memory(num_samples(X)):
+    alone = [(c, k) for c in cells for k in range(len(splits))]
+    if next(iter(cells.values())).fits_by_plan and fits_memory(num_samples(X)):
         folds = [Fold.of(X, targets(a), weights(a), a, b) for a, b in splits]
-        fits = SharedFits(
-            cells,
-            folds,
-            score,
-            lambda c: race.can_win(first + c),
-            between=race.settle,
-            best_possible=lambda c: race.bound(first + c),
-        )
-        fits.run(every_fold=False)
+        fits = SharedFits(cells, folds, score, race, between=race.settle)
+        fits.run()
         alone = fits.failed
     for c, k in alone:
         train, test = splits[k]
         fitted = clone(cells[c])
-        fitted.fit(*safe_split(fitted, X, y, train), weights(train))
+        with interruptible():
+            fitted.fit(*safe_split(fitted, X, y, train), weights(train))
         inside, known = safe_split(fitted, X, y, test, train)
-        race.record(first + c, k, fitted.score(inside, known, weights(test)))
+        race.record(c, k, fitted.score(inside, known, weights(test)))
     race.settle()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,8 +55,8 @@ class Race:
     def __init__(self, folds: int, highest: float) -> None:
         self.folds, self.highest = folds, highest
         self.scores: Array = np.empty((0, folds))
-        self._lock = Lock()
-        self._best = -math.inf
+        self.best = -math.inf
+        """The best mean score of a complete cell."""
 
     def enter(self, cells: int) -> None:
         """Add cells without scores."""
@@ -65,19 +64,13 @@ class Race:
 
     def record(self, cell: int, fold: int, score: float) -> None:
         """Note the score of one cell on one fold."""
-        with self._lock:
-            self.scores[cell, fold] = score
+        self.scores[cell, fold] = score
 
     def settle(self) -> None:
         """Let complete cells count: until then they do not, so that no thread runs ahead."""
         means = self.scores.mean(axis=1)
         finite = means[np.isfinite(means)]
-        self._best = float(finite.max(initial=self._best))
-
-    @property
-    def best(self) -> float:
-        """The best mean score of a complete cell."""
-        return self._best
+        self.best = float(finite.max(initial=self.best))
 
     def bound(self, cell: int) -> float:
         """Return the best mean score that a cell could still get; its own where it is complete."""
@@ -86,4 +79,4 @@ class Race:
 
     def can_win(self, cell: int) -> bool:
         """Whether a cell could still be the best."""
-        return not self.bound(cell) < self._best - _SLACK
+        return not self.bound(cell) < self.best - _SLACK

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from mercer._interrupts import interruptible
 from mercer._sklearn import (
     BaseScorer,
     PassthroughScorer,
@@ -39,6 +40,18 @@ from mercer.tuning.shared_fits import Fitted, Fold, SharedFits, fits_memory
 Result = dict[str, Any]
 Watch = Callable[[int, int, float], None]
 _INTERRUPTED = "was interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A candidate in two: the steps before its machine (None if there are none), and the machine.
+
+    ``key`` is the same where the steps before are.
+    """
+
+    key: str
+    before: Any
+    machine: KernelMachine
 
 
 class Stopped(Exception):
@@ -78,7 +91,9 @@ class Evaluation:
         self.results: list[list[Result | None]] = []
         self.stopped = ""
         self.early_stops: set[str] = set()
-        self._own_parameters = set(estimator.get_params(deep=False))
+        self._before, self._machine, self._prefix = taken_apart(estimator)
+        own = self._machine.get_params(deep=False) if is_kernel_machine(self._machine) else ()
+        self._own_parameters = {self._prefix + name for name in own}
         self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
 
     @property
@@ -129,61 +144,67 @@ class Evaluation:
 
     def _share(self, cells: Sequence[int]) -> list[tuple[int, int]]:
         """Do all fits that can share matrices; return those that cannot."""
-        groups: dict[str, list[tuple[int, Any, Any]]] = defaultdict(list)
-        alone: list[tuple[int, int]] = []
-        every = range(len(self.splits))
+        groups: dict[str, dict[int, KernelMachine]] = defaultdict(dict)
+        steps: dict[str, Any] = {}
+        alone: list[int] = []
         shareable = _known_scorer(self.scorers) and fits_memory(num_samples(self.X))
         for cell in cells:
-            made = self._made(cell) if shareable else None
-            before, machine, weight = (None, None, "") if made is None else taken_apart(made)
-            if not fits_by_plan(machine) or set(self.fit_params) - {weight}:
-                alone += [(cell, k) for k in every]
-                continue
-            key = self._before_key(cell, weight) if before is not None else ""
-            groups[key].append((cell, before, machine))
-        for group in groups.values():
-            alone += self._share_group(group)
-        return alone
+            parts = self._parts(cell) if shareable else None
+            if parts is None:
+                alone.append(cell)
+            else:
+                steps.setdefault(parts.key, parts.before)
+                groups[parts.key][cell] = parts.machine
+        failed: list[tuple[int, int]] = []
+        for key, machines in groups.items():
+            folds = self._folds(steps[key])
+            if folds is None:
+                alone += machines
+            else:
+                failed += self._share_group(machines, folds)
+        return failed + [(cell, k) for cell in alone for k in range(len(self.splits))]
 
-    def _made(self, cell: int) -> Any:
+    def _parts(self, cell: int) -> Parts | None:
+        """Return the parts of a candidate that is fitted by a plan; None of any other."""
         given = self.candidates[cell]
-        if is_kernel_machine(self.estimator) and given.keys() <= self._own_parameters:
-            return self.estimator.with_parameters(**given)
-        try:
-            return clone(self.estimator).set_params(**clone(given, safe=False))
-        except Exception:  # raised again when it is fitted alone
+        before, machine, prefix = self._before, self._machine, self._prefix
+        key = ""
+        if is_kernel_machine(machine) and given.keys() <= self._own_parameters:
+            own = {name.removeprefix(prefix): value for name, value in given.items()}
+            machine = machine.with_parameters(**own)
+        else:
+            try:
+                made = clone(self.estimator).set_params(**clone(given, safe=False))
+            except Exception:  # raised again when it is fitted alone
+                return None
+            before, machine, prefix = taken_apart(made)
+            others = {k: v for k, v in given.items() if not k.startswith(prefix)}
+            key = str(fingerprint(others)) if before is not None and others else ""
+        if not is_kernel_machine(machine) or not machine.fits_by_plan:
             return None
+        # Rows of a precomputed kernel are no rows of data, which steps could change.
+        if prefix and machine.kernel_argument.precomputed:
+            return None
+        if self.fit_params.keys() - {f"{prefix}sample_weight"}:
+            return None
+        return Parts(key, before, machine)
 
-    def _before_key(self, cell: int, weight: str) -> str:
-        """Return what the steps before the machine depend on."""
-        last = weight.removesuffix("sample_weight")
-        mine = {k: v for k, v in self.candidates[cell].items() if not k.startswith(last)}
-        return str(fingerprint(mine))
-
-    def _share_group(self, group: list[tuple[int, Any, Any]]) -> list[tuple[int, int]]:
-        cells = [cell for cell, _, _ in group]
-        before = group[0][1]
-        folds = self._folds(before)
-        if folds is None:
-            return [(cell, k) for cell in cells for k in range(len(self.splits))]
-
-        def wanted(at: int) -> bool:
-            return self.exhaustive or self.race.can_win(cells[at])
-
+    def _share_group(
+        self, machines: dict[int, KernelMachine], folds: Sequence[Fold]
+    ) -> list[tuple[int, int]]:
         fits = SharedFits(
-            [machine for _, _, machine in group],
+            machines,
             folds,
-            partial(self._score, cells),
-            wanted,
+            self._score,
+            self.race,
             train_too=self.options["return_train_score"],
             threads=_threads(self.n_jobs),
             deadline=self._deadline,
             between=self._between,
             stepwise=self.watch is not None or math.isfinite(self.ends),
-            best_possible=lambda at: self.race.bound(cells[at]),
         )
-        fits.run(every_fold=self.exhaustive or math.isinf(self.race.highest))
-        return [(cells[at], k) for at, k in fits.failed]
+        fits.run()
+        return fits.failed
 
     def _between(self) -> None:
         """Look up between two rounds of fits: the race, the clock, and whoever watches."""
@@ -226,7 +247,7 @@ class Evaluation:
             folds.append(Fold.of(joined, y, weight, rows[: len(train)], rows[len(train) :]))
         return folds
 
-    def _score(self, cells: Sequence[int], fitted: Fitted) -> None:
+    def _score(self, fitted: Fitted) -> None:
         began = time.perf_counter()
         scores = self._ask(fitted.on_test, fitted.fold)
         result: Result = {
@@ -245,7 +266,7 @@ class Evaluation:
                 f"Some fits of the search stopped early ({fitted.status}): scale the data, lower "
                 "C, or loosen tol."
             )
-        self._keep(cells[fitted.cell], fitted.fold, result)
+        self._keep(fitted.cell, fitted.fold, result)
 
     def _ask(self, machine: Model, fold: int, train: bool = False) -> Any:
         """Return the scores of a machine that knows its answers on a part of a fold."""
@@ -277,7 +298,7 @@ class Evaluation:
         with Parallel(n_jobs=self.n_jobs, pre_dispatch=self.options["pre_dispatch"]) as parallel:
             for s in range(0, len(fits), size):
                 part = fits[s : s + size]
-                out = parallel(delayed(fit_and_score)(**self._job(c, k)) for c, k in part)
+                out = parallel(delayed(_fit_and_score)(**self._job(c, k)) for c, k in part)
                 for (cell, fold), result in zip(part, out, strict=True):
                     self._keep(cell, fold, result)
                 self._between()
@@ -305,6 +326,13 @@ class Evaluation:
         }
 
 
+def _fit_and_score(**job: Any) -> Result:
+    """Fit and score; after Ctrl-C machines end with what they have, and no search would."""
+    with interruptible():
+        result: Result = fit_and_score(**job)
+        return result
+
+
 def _known_scorer(scorers: Scorer) -> bool:
     """Whether scorers look at nothing but the answers of an estimator."""
     several = scorers_of(scorers)
@@ -318,23 +346,18 @@ def is_kernel_machine(estimator: object) -> TypeGuard[KernelMachine]:
     return isinstance(estimator, KernelMachine)
 
 
-def fits_by_plan(machine: Model) -> bool:
-    """Whether an estimator, ours or another's, is fitted by a plan and nothing else."""
-    return is_kernel_machine(machine) and machine.fits_by_plan
-
-
 def taken_apart(estimator: Model) -> tuple[Any, Any, str]:
-    """Return the steps before the machine (None if there are none), the machine, its weights."""
+    """Return the steps before the machine (None if there are none), the machine, its prefix."""
     steps = getattr(estimator, "steps", None)
     if steps is None:
-        return None, estimator, "sample_weight"
+        return None, estimator, ""
     name, machine = steps[-1]
-    if estimator.memory is not None or getattr(machine, "kernel", None) == "precomputed":
+    if estimator.memory is not None:
         return None, None, ""
     before = Pipeline(steps[:-1]) if steps[:-1] else None
     if len(steps) == 2 and hasattr(steps[0][1], "fit_transform"):
         before = steps[0][1]
-    return before, machine, f"{name}__sample_weight"
+    return before, machine, f"{name}__"
 
 
 def _joined(first: Objects, second: Objects) -> Any:

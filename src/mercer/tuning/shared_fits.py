@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from mercer import _memory, _parallel
+from mercer._interrupts import interruptible
 from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import DecisionRule, FitData, FitPlan, Functions, KernelMachine
 from mercer.estimators.kernel_argument import KernelArgument, check_definite
@@ -24,8 +25,10 @@ from mercer.gram.computed import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.points import Points
+from mercer.solvers.base import Status
 from mercer.solvers.box_qp import Scratch
 from mercer.tuning.known_answers import KINDS, KnownAnswers
+from mercer.tuning.race import Race
 
 Item = TypeVar("Item")
 
@@ -88,8 +91,12 @@ _Task: TypeAlias = tuple[_Job, "Array | None"]
 """A job, and its matrix where others use the same."""
 _Shared: TypeAlias = tuple[KernelArgument, bool]
 """What machines agree in that share matrices: their kernel, and how strict they are about it."""
-_Planned: TypeAlias = tuple[int, FitPlan[DecisionRule]]
-"""A cell and its plan on one fold."""
+_Plan: TypeAlias = FitPlan[DecisionRule]
+_Planned: TypeAlias = tuple[tuple[float, ...], int, _Plan]
+"""Where a cell stands on its path, the cell, and its plan on one fold."""
+
+_OF_THE_KERNEL = ("kernel", "gamma", "degree", "coef0")
+"""Parameters of a machine that only its kernel depends on: plans do not know them."""
 
 
 class SharedFits:
@@ -97,49 +104,47 @@ class SharedFits:
 
     Parameters
     ----------
-    machines : sequence of kernel machines
-        The cells of a grid, whose fits are their plans.
+    machines : dict of kernel machines
+        The cells of a grid by their numbers in the race. Their fits are their plans.
     folds : sequence of Fold
     score : function
         Called with each ``Fitted``, in any order and from any thread.
-    wanted : function
-        Asked for the cells that are still worth computing; all others may be left out.
+    race : Race
+        Says which cells are still worth computing; all others may be left out.
     train_too : bool
         Whether answers on the training rows are needed.
     deadline : function
         Gives the time at which to stop, on the clock ``time.perf_counter``.
     between : function
         Called between two rounds of fits; it may raise to stop them.
-    best_possible : function
-        Asked how good a cell may become.
     stepwise : bool
         Finish a few kernels before others begin, for those who watch or may stop the search.
     """
 
     def __init__(
         self,
-        machines: Sequence[KernelMachine],
+        machines: Mapping[int, KernelMachine],
         folds: Sequence[Fold],
         score: Callable[[Fitted], None],
-        wanted: Callable[[int], bool],
+        race: Race,
         train_too: bool = False,
         threads: int | None = None,
         deadline: Callable[[], float] = lambda: math.inf,
         between: Callable[[], None] = lambda: None,
-        best_possible: Callable[[int], float] = lambda cell: 0.0,
         stepwise: bool = False,
     ) -> None:
-        self.machines, self.folds, self.score, self.wanted = machines, folds, score, wanted
+        self.machines, self.folds, self.score, self.race = machines, folds, score, race
         self.train_too, self.deadline, self.stepwise = train_too, deadline, stepwise
-        self.between, self.best_possible = between, best_possible
-        self.threads = _parallel.thread_count(threads)
+        self.between, self.threads = between, _parallel.thread_count(threads)
         self.failed: list[tuple[int, int]] = []
         """Fits that raised: to be done again alone, so that the error is raised as usual."""
         self.memory = Scratch()
-        self._answers = KINDS[get_tags(machines[0]).estimator_type] if machines else KnownAnswers
+        self._answers = KINDS[get_tags(next(iter(machines.values()))).estimator_type]
+        self._apart = {cell: _apart_from_kernel(machine) for cell, machine in machines.items()}
+        self._made: dict[tuple[int, Hashable], _Plan] = {}
 
-    def run(self, every_fold: bool) -> None:
-        """Do all fits; with ``every_fold`` at once, else as a race between the cells."""
+    def run(self) -> None:
+        """Do all fits: as a race between the cells where the highest score is known."""
         kernels = _middle_first(self._jobs())
         largest = max((jobs[0].gram.shape[0] for jobs in kernels), default=1)
         # Twice as many matrices as threads keep all threads busy; more would only take memory.
@@ -148,11 +153,12 @@ class SharedFits:
             size = self.threads
         for s in range(0, len(kernels), size):
             together = [self._ready(jobs, at) for at, jobs in enumerate(kernels[s : s + size])]
-            for tasks in self._rounds([ready for ready in together if ready], every_fold):
-                _parallel.run(lambda task: self._do(*task), tasks, self.threads)
-                self.between()
+            for tasks in self._rounds([ready for ready in together if ready]):
+                with interruptible():
+                    _parallel.run(self._do, tasks, self.threads)
+                    self.between()
 
-    def _rounds(self, together: list[list[_Task]], every_fold: bool) -> Iterator[list[_Task]]:
+    def _rounds(self, together: list[list[_Task]]) -> Iterator[list[_Task]]:
         """Yield the fits to do at once.
 
         In a race the first fold shows who leads. The leader then runs all folds, so that the
@@ -160,13 +166,13 @@ class SharedFits:
         out only if s < 2 best − 1, which is rare where the best is not near 1: so the others run
         half of the folds at once, and then fold by fold.
         """
-        if every_fold:
+        if math.isinf(self.race.highest):
             yield [task for ready in together for task in ready]
             return
         if not together:
             return
         yield [ready[0] for ready in together]
-        leader = max(together, key=lambda ready: max(map(self.best_possible, ready[0][0].cells)))
+        leader = max(together, key=lambda ready: max(map(self.race.bound, ready[0][0].cells)))
         yield leader[1:]
         others = [ready for ready in together if ready is not leader]
         last = max(map(len, together))
@@ -190,12 +196,14 @@ class SharedFits:
         """Settle the kernel of each cell on each training part; list the jobs of each kernel."""
         sources: dict[int, _Source] = {}
         kernels: dict[_Shared, list[_Job]] = defaultdict(list)
-        shared = [(machine.kernel_argument, machine.strict) for machine in self.machines]
-        refused = {c for c, machine in enumerate(self.machines) if not machine.accepts_parameters()}
+        cells = self.machines.items()
+        shared = {cell: (machine.kernel_argument, machine.strict) for cell, machine in cells}
+        refused = {cell for cell, machine in cells if not machine.accepts_parameters()}
+        made: dict[Hashable, Kernel] = {}
         for k, fold in enumerate(self.folds):
-            source = sources.setdefault(id(fold.objects), _Source(fold.objects, self.threads))
+            source = sources.setdefault(id(fold.objects), _Source(fold.objects, self.threads, made))
             jobs: dict[_Shared, _Job | None] = {}
-            for cell, key in enumerate(shared):
+            for cell, key in shared.items():
                 if key not in jobs:
                     gram = source.gram(self.machines[cell], key[0], fold.train)
                     jobs[key] = job = None if gram is None else _Job(k, gram)
@@ -208,14 +216,14 @@ class SharedFits:
                     job.cells.append(cell)
         return [jobs for jobs in kernels.values() if jobs[0].cells]
 
-    def _do(self, job: _Job, K: Array | None) -> None:
+    def _do(self, task: _Task) -> None:
+        job, K = task
         if K is None:
             K = self._matrix(job.gram, -1, 1)
         if K is None:
             self._give_up([job])
             return
-        plans = self._plans(job)
-        for path in _paths(plans):
+        for path in _paths(self._plans(job)):
             self._solve(K, job.fold, path)
 
     def _matrix(self, gram: Gram, number: int, threads: int) -> Array | None:
@@ -236,23 +244,29 @@ class SharedFits:
         data = self.folds[job.fold].data
         for cell in job.cells:
             try:
-                plans.append((cell, self.machines[cell].plan(data)))
+                key = job.fold, self._apart[cell]
+                if key not in self._made:
+                    self._made[key] = self.machines[cell].plan(data)
+                plans.append((self._made[key].position, cell, self._made[key]))
             except ValueError:
                 self.failed.append((cell, job.fold))
-        plans.sort(key=lambda planned: planned[1].position)
+        plans.sort()
         # A path may be cut behind the last cell that can still win, and nowhere else.
-        while plans and not self.wanted(plans[-1][0]):
+        while plans and not self.race.can_win(plans[-1][1]):
             plans.pop()
         return plans
 
     def _solve(self, K: Array, k: int, path: list[_Planned]) -> None:
-        fold, (_, plans) = self.folds[k], zip(*path, strict=True)
+        fold, (_, _, plans) = self.folds[k], zip(*path, strict=True)
         # What the time did not suffice for is missing at the end.
         answers = plans[0].solve_path(plans, K, fold.train, self.memory, self.deadline())
-        found: list[tuple[int, FitPlan[DecisionRule], Functions]] = []
-        for (cell, plan), functions in zip(path, answers, strict=False):
+        found: list[tuple[int, _Plan, Functions]] = []
+        for (_, cell, plan), functions in zip(path, answers, strict=False):
             if functions is None:
                 self.failed.append((cell, k))
+            elif functions.status == Status.INTERRUPTED:
+                # A solver ends with its best answer then; here it is the search that has to end.
+                raise KeyboardInterrupt
             else:
                 found.append((cell, plan, functions))
         if not found:
@@ -275,8 +289,8 @@ class SharedFits:
 class _Source:
     """Some objects; read once for each kind of argument, encoded once for each kind of kernel."""
 
-    def __init__(self, objects: Objects, threads: int) -> None:
-        self.objects, self.threads = objects, threads
+    def __init__(self, objects: Objects, threads: int, made: dict[Hashable, Kernel]) -> None:
+        self.objects, self.threads, self._made = objects, threads, made
         self._read: dict[tuple[type[KernelArgument], bool], Objects] = {}
         self._grams: dict[frozenset[Encoder], Gram] = {}
         self._settled: dict[KernelArgument, list[Gram]] = defaultdict(list)
@@ -290,7 +304,7 @@ class _Source:
             key = type(argument), argument.takes_vectors
             if key not in self._read:
                 self._read[key] = machine.read(self.objects)
-            kernel = argument.kernel_for(self._read[key])
+            kernel = self._kernel(argument, self._read[key])
             encoders = frozenset(kernel.encoders())
             if encoders not in self._grams:
                 self._grams[encoders] = self._first(argument, kernel, self._read[key])
@@ -308,6 +322,15 @@ class _Source:
                 return gram
         known.append(whole.with_kernel(kernel))
         return known[-1]
+
+    def _kernel(self, argument: KernelArgument, X: Objects) -> Kernel:
+        """Return the kernel of an argument; all that most know of the data is their columns."""
+        if not argument.compares_objects:
+            return argument.kernel_for(X)
+        key = argument, getattr(X, "shape", ())[1:]
+        if key not in self._made:
+            self._made[key] = argument.kernel_for(X)
+        return self._made[key]
 
     def _first(self, argument: KernelArgument, kernel: Kernel, X: Objects) -> Gram:
         """Return a matrix that keeps statistics for the next kernel, while there is memory."""
@@ -360,6 +383,12 @@ def fits_memory(count: int, threads: int | None = None) -> bool:
     return there is None or 2 * needed < there
 
 
+def _apart_from_kernel(machine: KernelMachine) -> Hashable:
+    """Return what is equal where machines of one grid differ in nothing but their kernels."""
+    rest = {name: id(value) for name, value in vars(machine).items() if name not in _OF_THE_KERNEL}
+    return type(machine), tuple(rest.items())
+
+
 def _product(K: Array, rows: IntArray, columns: IntArray, coefficients: Array) -> Array:
     """Return K[rows, columns] @ coefficients; whole rows are copied faster than parts of them."""
     everywhere = np.zeros((len(K), coefficients.shape[1]))
@@ -372,7 +401,7 @@ def _paths(plans: list[_Planned]) -> list[list[_Planned]]:
     """Cut a list of plans where one is about other rows than the last, or stops at another tol."""
     paths: list[list[_Planned]] = []
     for planned in plans:
-        if paths and planned[1].continues(paths[-1][-1][1]):
+        if paths and planned[2].continues(paths[-1][-1][2]):
             paths[-1].append(planned)
         else:
             paths.append([planned])
