@@ -9,7 +9,7 @@ from mercer import InvalidParameter
 from mercer._deprecated import renamed
 
 
-@renamed("seed", "random_state")
+@renamed(seed="random_state")
 def draw(count, *, random_state=0):
     """Return what was given."""
     return count, random_state

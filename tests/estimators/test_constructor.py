@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import all_estimators
 
 from mercer import GP, SVC, Lasso, PenaltyRegressor, Perceptron
-from mercer.estimators.constructor import current_names, parameters, renamed
+from mercer._deprecated import current_names, renamed
+from mercer.estimators.constructor import parameters
 from mercer.estimators.registry import ROWS
 from mercer.kernels.vectors.radial import RBF
 
@@ -128,10 +129,7 @@ def test_old_names_are_taken_only_where_they_were():
 
 
 def test_files_may_have_old_names():
-    """Those of 0.1 had the value there, those of 0.2 a word where nobody used the old name."""
     assert current_names(Machine, {"eps": 0.5, "gamma": 2.0}) == {"tol": 0.5, "gamma": 2.0}
-    for word, tol in (("deprecated", 0.1), (0.5, 0.5)):
-        assert current_names(Machine, {"eps": word, "tol": 0.1}) == {"tol": tol}
     assert current_names(Base, {"eps": 0.5}) == {"eps": 0.5}
 
 

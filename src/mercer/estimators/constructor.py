@@ -6,14 +6,10 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, make_dataclass
-from functools import wraps
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from mercer._sklearn import StrOptions
-from mercer.estimators.kernel_argument import caller_level
 
 IMPLIED: dict[str, list[Any]] = {
     "bool": ["boolean"],
@@ -23,7 +19,6 @@ IMPLIED: dict[str, list[Any]] = {
 """What scikit-learn's validation has to know of a parameter whose annotation says it all."""
 
 Estimator = TypeVar("Estimator")
-Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
@@ -62,50 +57,3 @@ def parameters(cls: type[Estimator]) -> type[Estimator]:
     cls.__init__ = listing.__init__  # type: ignore[misc, method-assign]
     cls._listing = listing  # type: ignore[attr-defined]
     return cls
-
-
-def renamed(**names: str) -> Callable[[Named], Named]:
-    """Let a class or a function take parameters by their old names too, with a warning.
-
-    ``names`` says what each is called now. An old name is no parameter any more: it is in no
-    signature and in no ``get_params``.
-    """
-
-    def accept(owner: Named) -> Named:
-        if not isinstance(owner, type):
-            return cast(Named, _with_old_names(owner, owner.__name__, names))
-        owner._old_names = names  # type: ignore[attr-defined]
-        for method in ("__init__", "set_params"):
-            setattr(owner, method, _with_old_names(getattr(owner, method), owner.__name__, names))
-        return owner
-
-    return accept
-
-
-def current_names(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that a file has of a machine, under the names that they have now."""
-    names: Mapping[str, str] = getattr(cls, "_old_names", {})
-    current = {name: value for name, value in params.items() if name not in names}
-    for old in names.keys() & params.keys():
-        # Files of 0.2 have this word where nobody used the old name.
-        if not (isinstance(params[old], str) and params[old] == "deprecated"):
-            current[names[old]] = params[old]
-    return current
-
-
-def _with_old_names(
-    function: Callable[..., Any], owner: str, names: dict[str, str]
-) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        for old in names.keys() & given.keys():
-            warnings.warn(
-                f"{owner}: {old!r} is now called {names[old]!r}, as everywhere; the old name will "
-                "be removed.",
-                FutureWarning,
-                stacklevel=caller_level(),
-            )
-            given[names[old]] = given.pop(old)
-        return function(*args, **given)
-
-    return call

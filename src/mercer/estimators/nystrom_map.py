@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._deprecated import renamed
 from mercer._files.fields import NONE, A, Number, Numbers, OneOf, State, WrongState
 from mercer._sklearn import num_samples
 from mercer._typing import Array, Objects, Targets
-from mercer.estimators.constructor import parameters, renamed
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import SEEN, check_points
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel, is_kernel

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from mercer._deprecated import current_names
 from mercer._files.fields import (
     FLAG,
     NONE,
@@ -34,7 +35,6 @@ from mercer._files.fields import (
 )
 from mercer._sklearn import CALLBACK_ATTRIBUTES, check_parameters, check_step_names
 from mercer.estimators import registry
-from mercer.estimators.constructor import current_names
 from mercer.estimators.state import SEEN
 from mercer.exceptions import CannotSave
 from mercer.io import model_data, model_points

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from numbers import Integral
 from typing import cast
 
 import numpy as np
 
+from mercer._deprecated import renamed
 from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.gram.computed import Gram
@@ -29,6 +30,7 @@ _LLOYD_STEPS = 30
 """Steps of k-means: landmarks need no converged clusters."""
 
 
+@renamed(seed="random_state")
 @dataclass(frozen=True)
 class Nystrom:
     """How many landmarks stand for all rows, and how they are chosen: ``approximation=``.
@@ -48,8 +50,6 @@ class Nystrom:
         new points and need rows of numbers.
     random_state : int or None
         Of the random choice; ``None`` is a new one each time.
-    seed : int or None
-        The old name of ``random_state``.
 
     References
     ----------
@@ -63,17 +63,8 @@ class Nystrom:
     count: int
     method: str = "pivoted"
     random_state: int | None = 0
-    seed: InitVar[int | str | None] = "deprecated"
 
-    def __post_init__(self, seed: int | str | None) -> None:
-        if seed != "deprecated":
-            warnings.warn(
-                "Nystrom: 'seed' is now called 'random_state', as everywhere; the old name will "
-                "be removed.",
-                FutureWarning,
-                stacklevel=3,
-            )
-            object.__setattr__(self, "random_state", seed)
+    def __post_init__(self) -> None:
         if not _is_whole(self.count) or self.count < 1:
             raise InvalidParameter(
                 f"Nystrom: count={self.count!r} has to be a whole number of landmarks, 1 or more."

@@ -29,7 +29,7 @@ TRAIN_ROWS = 2000
 """Training rows that the score on them is estimated from."""
 
 
-@renamed("seed", "random_state")
+@renamed(seed="random_state")
 def describe(
     model: Model,
     X_train: Objects,

@@ -71,7 +71,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-@renamed("seed", "random_state")
+@renamed(seed="random_state")
 def compare(
     source: DataSource,
     target: str | int | None = None,

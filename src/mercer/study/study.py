@@ -93,7 +93,7 @@ class Study:
     search: Any = field(default=None)
 
     @classmethod
-    @renamed("seed", "random_state")
+    @renamed(seed="random_state")
     def fit(
         cls,
         source: DataSource,

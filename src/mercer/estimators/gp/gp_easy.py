@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer._deprecated import renamed
 from mercer._typing import Objects, Seed, Targets
-from mercer.estimators.constructor import renamed
 from mercer.estimators.gp.gaussian_process import GaussianProcessRegressor
 from mercer.exceptions import InvalidInput
 from mercer.kernels.base import Kernel

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from mercer._deprecated import renamed
 from mercer._files.fields import COUNT, Numbers, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
-from mercer.estimators.constructor import parameters, renamed
+from mercer.estimators.constructor import parameters
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from functools import cache
 from typing import Any, Self, cast
 
 import numpy as np
 
 from mercer import _memory
+from mercer._deprecated import renamed
 from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
@@ -137,6 +136,7 @@ class GaussianBasis(FeatureKernel):
         return RBF(sigma=self.sigma)(vectors.values, centres)
 
 
+@renamed(seed="random_state")
 class RandomFourierFeatures(FeatureKernel):
     """Random Fourier features: an approximation of a radial kernel, not the kernel itself.
 
@@ -151,38 +151,15 @@ class RandomFourierFeatures(FeatureKernel):
         m.
     random_state : int
         Of the draws of ω.
-    seed : int
-        The old name of ``random_state``.
 
     References
     ----------
     Rahimi and Recht, Random features for large-scale kernel machines, 2007.
     """
 
-    def __init__(
-        self,
-        kernel: Radial,
-        components: int = 500,
-        random_state: int = 0,
-        *,
-        seed: int | str = "deprecated",
-    ) -> None:
-        if seed != "deprecated":
-            _warn_of_seed()
-        self.kernel, self.components = kernel, components
-        self.random_state = random_state if seed == "deprecated" else seed
+    def __init__(self, kernel: Radial, components: int = 500, random_state: int = 0) -> None:
+        self.kernel, self.components, self.random_state = kernel, components, random_state
         super().__init__()
-
-    @classmethod
-    @cache
-    def parameter_names(cls) -> tuple[str, ...]:
-        return "kernel", "components", "random_state"
-
-    def _set_params(self, params: dict[str, Any]) -> Self:
-        if "seed" in params:
-            _warn_of_seed()
-            params = {"random_state" if n == "seed" else n: v for n, v in params.items()}
-        return super()._set_params(params)
 
     def check_parameters(self) -> None:
         if not getattr(self.kernel, "has_spectrum", False):
@@ -216,12 +193,3 @@ class RandomFourierFeatures(FeatureKernel):
         result = np.hstack([np.cos(angles), np.sin(angles)])
         result *= result.dtype.type(count**-0.5)
         return result
-
-
-def _warn_of_seed() -> None:
-    warnings.warn(
-        "RandomFourierFeatures: 'seed' is now called 'random_state', as everywhere; the old name "
-        "will be removed.",
-        FutureWarning,
-        stacklevel=3,
-    )
