@@ -20,7 +20,7 @@ def renamed(**names: str) -> Callable[[Named], Named]:
     def accept(owner: Named) -> Named:
         if not isinstance(owner, type):
             return cast(Named, _with_old_names(owner, owner.__qualname__, names))
-        owner._old_names = names  # type: ignore[attr-defined]
+        owner.OLD_NAMES = names  # type: ignore[attr-defined]
         for method in ("__init__", "set_params", "replace"):
             if hasattr(owner, method):
                 call = _with_old_names(getattr(owner, method), owner.__name__, names)
@@ -32,7 +32,7 @@ def renamed(**names: str) -> Callable[[Named], Named]:
 
 def current_names(cls: type, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that a file has of a machine, under the names that they have now."""
-    names: Mapping[str, str] = getattr(cls, "_old_names", {})
+    names: Mapping[str, str] = getattr(cls, "OLD_NAMES", {})
     return {names.get(name, name): value for name, value in params.items()}
 
 
