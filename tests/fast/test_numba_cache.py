@@ -91,6 +91,7 @@ EXERCISES = {
                     gram @ np.ones(gram.shape[1])
                     gram @ np.ones((gram.shape[1], 2), dtype=np.float32)
             Gram(RBF(0.3), np.tile(A, (12, 1))).dense()  # in tiles
+        RBF(0.3).direct(X, X[:7])
         words = np.random.default_rng(1).choice(["a", "b", "c"], size=(40, 3))
         for kernel in (Delta(), Overlap()):
             Gram(kernel, words).dense()
@@ -149,19 +150,6 @@ EXERCISES = {
             coordinate.FEW_ROWS = coordinate.FEW_COLUMNS = 0  # as for large data
             LinearSVC(loss="hinge", random_state=0).fit(given, y)
             coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
-    """,
-    "path": """
-        import numpy as np
-        from mercer.problems import qp
-        from mercer.gram.given import GivenGram
-        from mercer.solvers.base import Budget
-        from mercer.solvers.box_qp import BoxQPSolver
-
-        X = np.random.default_rng(0).normal(size=(300, 3))
-        y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)
-        K = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2))
-        for problem in (qp.classifier(y, np.full(300, 1e6)), qp.nu_classifier(y, y * y, 0.2)):
-            BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-8))
     """,
     "active_set": "",  # with path
     "tiles": """
@@ -244,6 +232,17 @@ EXERCISES = {
         X = np.random.default_rng(0).normal(size=(40, 2))
         for machine in (SVC(), NuSVC(nu=0.2)):
             machine.fit(X, X[:, 0] > 0)
+
+        from mercer.problems import qp
+        from mercer.gram.given import GivenGram
+        from mercer.solvers.base import Budget
+        from mercer.solvers.box_qp import BoxQPSolver
+
+        X = np.random.default_rng(0).normal(size=(300, 3))
+        y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)
+        K = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2))
+        for problem in (qp.classifier(y, np.full(300, 1e6)), qp.nu_classifier(y, y * y, 0.2)):
+            BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-8))
     """,
     "kmers": """
         import numpy as np
@@ -283,13 +282,19 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(scope="module")
-def processes(tmp_path_factory):
+SOME = ("box_qp", "coordinate", "kmers", "pairwise")
+
+
+@pytest.fixture(
+    scope="module", params=[SOME, pytest.param(tuple(EXERCISES), marks=pytest.mark.attack)],
+    ids=["some", "all"],
+)  # fmt: skip
+def processes(tmp_path_factory, request):
     """Run the same job in two processes, one after the other, with a cache of their own."""
     environment = os.environ | {"MERCER_THREADS": "2"}
     environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("numba"))
-    jobs = [textwrap.dedent(code) for code in EXERCISES.values()]
-    code = "\n".join([*jobs, REPORT.format(modules=list(EXERCISES))])
+    jobs = [textwrap.dedent(EXERCISES[name]) for name in request.param]
+    code = "\n".join([*jobs, REPORT.format(modules=list(request.param))])
     outputs = []
     for _ in range(2):
         run = subprocess.run(

@@ -6,6 +6,7 @@ Behind it there is one path: a kernel, and points that it has encoded.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import warnings
 from abc import ABC, abstractmethod
@@ -109,10 +110,10 @@ class NamedKernel(KernelArgument):
         return kernel_named(self.name, self.gamma, self.degree, self.coef0, X.shape[1])
 
     def points_of(self, kernel: Kernel, X: Objects) -> Points:
-        if sparse.issparse(X) or getattr(kernel, "encoder", None) != _ROWS:
+        plain = not sparse.issparse(X) and getattr(kernel, "encoder", None) == _ROWS
+        if not plain or not math.isfinite(_check_size(X)):
             return super().points_of(kernel, X)
-        _check_size(X)
-        return Points.of({_ROWS: Vectors(X)}, len(X), X.dtype)  # X was validated when it was read
+        return Points.of({_ROWS: Vectors(X)}, len(X), X.dtype)
 
 
 @dataclass(frozen=True)
@@ -292,8 +293,8 @@ def _compact(X: Objects) -> Objects:
     return X.toarray() if sparse.issparse(X) and cells <= _DENSE_CELLS else X
 
 
-def _check_size(X: Objects) -> None:
-    """Refuse numbers whose squares overflow, before anything is computed of them."""
+def _check_size(X: Objects) -> float:
+    """Refuse numbers whose squares overflow, before anything is computed; return the largest."""
     values = X.data if sparse.issparse(X) else X
     largest = float(np.abs(values).max(initial=0.0))
     if largest > _LARGEST:
@@ -301,6 +302,7 @@ def _check_size(X: Objects) -> None:
             "The dual coefficients or intercepts are not finite: the data hold numbers as large as "
             f"{largest:.2g}, whose squares overflow. Scale the data."
         )
+    return largest
 
 
 def _check_columns(values: Objects, count: int) -> None:

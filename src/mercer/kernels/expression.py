@@ -19,7 +19,7 @@ import difflib
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -242,10 +242,12 @@ class _Parser:
         columns: list[Any] = []
         parameters: dict[str, Any] = {}
         known, names = _parameters(row), row.kernel.parameter_names()
+        before: Mapping[str, str] = getattr(row.kernel, "OLD_NAMES", {})
         while not self.accept(")"):
             token = self.token
             if token.kind == "name" and self.following().text == "=":
-                if token.text not in known and not (token.text == "missing" and columns):
+                gaps = token.text == "missing" and columns
+                if token.text not in known and token.text not in before and not gaps:
                     self.fail(
                         f"{row.name} has no parameter '{token.text[:40]}'; "
                         f"{self.suggest(token.text, names) if names else 'it has none'}"

@@ -79,7 +79,7 @@ def test_mutag_in_both_formats():
         # folds (0.4, 1.3, 0.2); one run of ten folds varies by more.
         ("MUTAG", 82.05, 4.0),
         ("ENZYMES", 52.22, 4.0),
-        ("NCI1", 82.19, 4.0),
+        pytest.param("NCI1", 82.19, 4.0, marks=pytest.mark.attack),
     ],
 )
 def test_published_accuracies(name, published, tolerance):
