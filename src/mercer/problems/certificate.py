@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
 from typing import ClassVar, Self
 
 from mercer._files.fields import COUNT, TEXT, Maybe, Number, State
+
+ROUNDING = 1e-6
+"""How far rounding may take a dual value above the primal one, as a share of the larger, and
+multipliers out of their constraints, as a share of their sum; more than that is no bound."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,16 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap as a share of the optimum."""
+        """The gap as a share of the optimum, infinite where there is no bound."""
         scale = max(abs(self.primal), abs(self.dual))
+        if not math.isfinite(scale):
+            return math.inf
         return self.gap / scale if scale > 0 else self.gap
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the values bound the optimum: finite, the dual one below up to rounding."""
+        return -ROUNDING <= self.relative_gap < math.inf
 
     def __repr__(self) -> str:
         lines = [f"{name:<20} {value}" for name, value in self._table()]
@@ -114,7 +126,9 @@ class Certificate:
         status = f", {self.status}" if self.status else ""
         if self.primal_feasibility > 1e-3:
             return f"breaks a hard constraint by {self.primal_feasibility:.2g}{status}"
-        return f"within {max(self.relative_gap, 0):.2g} of the optimum{status}"
+        if not self.bounds:
+            return f"no bound, the values {self.dual:.3g} and {self.primal:.3g} show none{status}"
+        return f"within {abs(self.relative_gap):.2g} of the optimum{status}"
 
     def _table(self) -> list[tuple[str, str]]:
         numbers = {f.name: getattr(self, f.name) for f in fields(self)[1:-1]}

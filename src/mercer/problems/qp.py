@@ -12,7 +12,7 @@ import numpy as np
 from mercer import _fast
 from mercer._typing import Array, Flags, Groups, IntArray
 from mercer.gram.base import GramMatrix
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import ROUNDING, Certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +120,12 @@ class BoxQP:
         violation = 0.0
         for top, bottom, _ in ends:
             violation = max(violation, top - bottom)
+        # The dual value of multipliers that break a constraint bounds nothing.
+        holds = outside <= ROUNDING * max(1.0, float(np.abs(beta).sum()))
         return Certificate(
             problem=self.name,
             primal=quadratic / 2 + price + float(biases @ sums),
-            dual=linear - quadratic / 2,
+            dual=linear - quadratic / 2 if holds else -math.inf,
             stationarity=violation,
             primal_feasibility=fault,
             dual_feasibility=outside,

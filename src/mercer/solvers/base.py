@@ -206,14 +206,18 @@ class Solver(ABC, Generic[Stated, Value]):
             return self.unjudged(found, seconds, evaluations)
         statistics = Statistics(found.iterations, seconds, evaluations, found.details)
         exact = gram if gram.dtype == np.float64 else gram.in_precision(np.float64)
+        judged = problem.certify(found.value, exact, found.product)
+        status = found.status
+        if status is Status.OPTIMAL and not judged.bounds:
+            status = Status.STALLED  # whatever the steps say: nothing shows that it is the optimum
         certificate = replace(
-            problem.certify(found.value, exact, found.product),
+            judged,
             iterations=statistics.iterations,
             seconds=statistics.seconds,
             kernel_evaluations=statistics.evaluations,
-            status=str(Status.NONCONVEX if found.details.get("nonconvex") else found.status),
+            status=str(Status.NONCONVEX if found.details.get("nonconvex") else status),
         )
-        return Solution(found.value, found.status, certificate, statistics, found.product)
+        return Solution(found.value, status, certificate, statistics, found.product)
 
     def unjudged(self, found: Outcome[Value], seconds: float, evaluations: int) -> Solution[Value]:
         """Return what was found without a certificate, for those who publish none."""

@@ -74,9 +74,11 @@ def plain_certificate(certificate: Certificate) -> dict[str, Any]:
 
 def certificate_in_words(certificate: Certificate) -> str:
     """Say in one line how far a fit is from the best possible one."""
-    gap = f"{number(100 * max(certificate.relative_gap, 0.0), 2)} %"
     status = certificate.status
     early = f" (stopped early: {status.replace('_', ' ')})" if status not in ("optimal", "") else ""
+    if not certificate.bounds:
+        return f"not proven to be near the best possible fit{early}"
+    gap = f"{number(100 * abs(certificate.relative_gap), 2)} %"
     return f"proven to be within {gap} of the best possible fit{early}"
 
 

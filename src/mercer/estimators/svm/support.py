@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -231,6 +232,8 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
                     "pre-processing your data with StandardScaler or MinMaxScaler."
                 )
             far = f"is within {gap:.2g} of the optimum (relative duality gap)"
+            if not gap < math.inf:
+                far = "has no bound: its values are not finite numbers or break a constraint"
             if broken > self.tol:
                 far = f"breaks a hard constraint by {broken:.2g}"
             warnings.warn(
