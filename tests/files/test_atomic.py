@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -41,6 +42,47 @@ def test_links_stay_links(tmp_path):
     atomic.write(tmp_path / "link", [b"x"])
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "far" / "data").read_bytes() == b"x"
+
+
+def test_what_goes_to_the_null_device_is_gone_and_the_device_stays():
+    before = os.stat(os.devnull)
+    atomic.write(os.devnull, [b"x", memoryview(b"y")])
+    after = os.stat(os.devnull)
+    assert (before.st_mode, before.st_rdev) == (after.st_mode, after.st_rdev)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_pipes_and_sockets_are_refused_and_stay(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for name in ("pipe", "socket"):
+            before = (tmp_path / name).stat().st_mode
+            with pytest.raises(OSError, match="and no file; give the name of a file"):
+                atomic.write(tmp_path / name, [b"x"])
+            assert (tmp_path / name).stat().st_mode == before
+    assert sorted(os.listdir(tmp_path)) == ["pipe", "socket"]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name")
+def test_a_killed_process_leaves_nothing_behind(tmp_path):
+    (tmp_path / "data").write_bytes(b"old")
+    code = textwrap.dedent(
+        """
+        import os, signal
+        from mercer._files import atomic
+
+        def parts():
+            yield bytes(10**6)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        atomic.write("data", parts())
+        """
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path)
+    assert run.returncode == -signal.SIGKILL
+    assert (tmp_path / "data").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["data"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,23 +14,34 @@ from typing import Any
 def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
     """Write buffers to ``path``: whoever opens it sees the old file or the whole new one.
 
-    The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
-    step. A link keeps pointing where it did; a file that is replaced hands on its permissions.
+    The bytes go to a file without a name in the same folder, reach the disk, and take the name in
+    one step, so that a process that is killed leaves nothing behind. A link keeps pointing where it
+    did; a file that is replaced hands on its permissions. What is written to a device such as the
+    null device goes into it.
     """
     target = Path(os.path.realpath(path))
-    if target.is_dir():
+    mode = _mode(target)
+    if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
-    mode = _permissions(target)
+    if mode is not None and stat.S_ISCHR(mode):
+        with open(target, "wb") as device:
+            device.writelines(parts)
+        return
+    if mode is not None and not stat.S_ISREG(mode):
+        raise OSError(f"{path} is a pipe, a socket or a disk and no file; give the name of a file.")
     new = target.parent / f".{secrets.token_hex(8)}.tmp"
-    handle = os.open(new, _CREATE, 0o666 if mode is None else mode)
+    permissions = None if mode is None else mode & 0o777
+    handle, named = _open(new, 0o666 if permissions is None else permissions)
     try:
         with open(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
+            file.writelines(parts)
             file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(new, mode)
+            os.fsync(handle)
+            if not named:
+                # Only with a folder does Python ask the system to follow the link to the file.
+                os.link(f"/proc/self/fd/{handle}", new, src_dir_fd=handle, follow_symlinks=True)
+        if permissions is not None:
+            os.chmod(new, permissions)
         os.replace(new, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -42,10 +54,18 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 """A new file, never one that is there; Windows would change line ends without O_BINARY."""
 
 
-def _permissions(target: Path) -> int | None:
-    """Return the permissions of the file that is replaced, None where there is none."""
+def _open(new: Path, permissions: int) -> tuple[int, bool]:
+    """Return a new file, and whether it has its name yet; few systems know files without one."""
+    with contextlib.suppress(AttributeError, OSError):
+        if os.path.exists("/proc/self/fd"):
+            return os.open(new.parent, os.O_WRONLY | os.O_TMPFILE, permissions), False
+    return os.open(new, _CREATE, permissions), True
+
+
+def _mode(target: Path) -> int | None:
+    """Return what kind of file is there and its permissions, None where there is none."""
     try:
-        return target.stat().st_mode & 0o777
+        return target.stat().st_mode
     except FileNotFoundError:
         return None
 
