@@ -13,10 +13,10 @@ from mercer._files.fields import NONE, TEXT, OneOf, State
 from mercer._typing import Objects
 from mercer.exceptions import InvalidInput, InvalidType
 from mercer.kernels.encoders import CategoryEncoder, Encoder
-from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, listed
+from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, is_networkx, listed
 from mercer.kernels.graphs.graph_points import Codes, Graphs
 from mercer.kernels.graphs.label_codes import label_codes
-from mercer.kernels.graphs.networkx_graphs import are_networkx, read_networkx
+from mercer.kernels.graphs.networkx_graphs import are_simple_networkx, read_networkx
 from mercer.kernels.tables.columns import single_column
 
 
@@ -37,7 +37,7 @@ class GraphEncoder(Encoder):
     def encode(self, X: Objects, owner: str) -> Graphs:
         items = list(_items(X, owner))
         names = self.label, self.edge_label, self.weight
-        at_once = read_networkx(items, *names, owner) if are_networkx(items) else None
+        at_once = read_networkx(items, *names, owner) if are_simple_networkx(items) else None
         if at_once is not None:
             return at_once
         graphs = []
@@ -89,7 +89,7 @@ def _items(X: Objects, owner: str) -> Iterable[Any]:
         raise InvalidType(
             f"{owner}: expected a batch of graphs, got one matrix. Pass [matrix] for one graph."
         )
-    if hasattr(X, "is_directed") and hasattr(X, "adj"):
+    if is_networkx(X):
         raise InvalidType(f"{owner}: expected a batch of graphs, got one graph. Pass [graph].")
     if isinstance(X, np.ndarray) and X.ndim > 2:
         return X

@@ -15,7 +15,7 @@ from mercer.kernels.graphs.graph_points import Codes, Graphs, Integers
 from mercer.kernels.graphs.label_codes import label_codes
 
 
-def are_networkx(items: Sequence[Object]) -> bool:
+def are_simple_networkx(items: Sequence[Object]) -> bool:
     """Tell whether all objects are networkx graphs without parallel edges."""
     networkx: Any = sys.modules.get("networkx")  # who has not loaded it has none of its graphs
     return networkx is not None and all(
