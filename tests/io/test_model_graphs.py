@@ -43,7 +43,7 @@ def molecules(kind=nx.Graph, count=24):
         graph = nx.relabel_nodes(graph, {node: f"atom {node}" for node in graph})
         graph.add_edge("atom 0", "atom 0")
         for _, data in graph.nodes(data=True):
-            data |= {"label": int(rng.integers(2)), "element": str(rng.choice(["C", "N"]))}
+            data |= {"label": rng.choice([1.5, 2.0]), "element": str(rng.choice(["C", "N"]))}
         for *_, data in graph.edges(data=True):
             data |= {"label": ("s", int(rng.integers(2))), "order": True, "length": rng.random()}
         made.append(graph)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,19 @@ def with_own_graphs(attributes: dict[str, Any], kernel: Kernel) -> dict[str, Any
                 "Fit with a kernel that reads one of them."
             )
         try:
-            return networkx_as_graph(item, *(next(iter(names), None) for names in wanted))
+            graph = networkx_as_graph(item, *(next(iter(names), None) for names in wanted))
         except Unreadable as error:
             raise CannotSave(f"a networkx graph {error.args[0]}") from None
+        return replace(graph, labels=_plain(graph.labels), edge_labels=_plain(graph.edge_labels))
 
     return {name: _replaced(value, own) for name, value in attributes.items()}
+
+
+def _plain(labels: list[Any] | None) -> list[Any] | None:
+    """Return labels without scalars of NumPy, each of which would be an array in the file."""
+    if labels is None:
+        return None
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
 
 def _replaced(value: Value, own: Callable[[Any], Graph | Any]) -> Value:
