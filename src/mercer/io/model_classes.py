@@ -38,6 +38,7 @@ from mercer.estimators import registry
 from mercer.estimators.state import SEEN
 from mercer.exceptions import CannotSave
 from mercer.io import model_data, model_points
+from mercer.io.model_graphs import with_own_graphs
 from mercer.io.model_values import Stored, Value, check_parts
 from mercer.kernels.base import is_kernel
 from mercer.problems.penalties import NAMES
@@ -58,6 +59,9 @@ def _state(model: BaseEstimator) -> dict[str, Any]:
         for name, value in vars(model).items()
         if name not in params and name not in CALLBACK_ATTRIBUTES
     }
+    kernel = attributes.get("kernel_")
+    if is_kernel(kernel):
+        attributes = with_own_graphs(attributes, kernel)
     return {"params": params, **attributes}
 
 

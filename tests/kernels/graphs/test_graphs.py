@@ -27,6 +27,8 @@ from mercer import (
     load,
     save,
 )
+from mercer.kernels.graphs.graph_encoder import GraphEncoder
+from mercer.kernels.graphs.graph_points import Graphs
 from tests.kernels.cases import close, graphs
 from tests.oracles.naive import naive_gram
 
@@ -155,6 +157,52 @@ def test_weights_and_directions():
     triangle = np.triu(np.ones((3, 3)), 1)
     for kernel in KERNELS:
         close(kernel([arcs, triangle]), naive_gram(kernel, [arcs, nx.DiGraph(triangle)]))
+
+
+class Untouched(nx.Graph):
+    """A graph of a class of one's own."""
+
+
+def random_networkx(rng, kind=nx.Graph, names=int):
+    """Return a graph with loops and shuffled edges; all nodes and edges have labels, or none."""
+    size = int(rng.integers(0, 9))
+    graph = kind()
+    graph.add_nodes_from(names(i) for i in rng.permutation(size))
+    for u, v in rng.integers(0, max(1, size), size=(2 * size, 2)):
+        graph.add_edge(names(u), names(v))
+    if rng.random() < 0.6:
+        for node in graph:
+            graph.nodes[node]["label"] = [1, "C", 2.5, True, ("a", 1)][rng.integers(5)]
+    if rng.random() < 0.6:
+        for *_, data in graph.edges(data=True):
+            data["label"] = int(rng.integers(3))
+    for *_, data in graph.edges(data=True):
+        if rng.random() < 0.6:
+            data["weight"] = float(rng.random())
+    return graph
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, Untouched], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("names", [int, str], ids=["numbers", "texts"])
+def test_networkx_graphs_are_read_alike_at_once_and_one_by_one(kind, names):
+    rng = np.random.default_rng(0)
+    X = [random_networkx(rng, kind, names) for _ in range(60)]
+    X += [nx.subgraph_view(g, filter_node=lambda name: name not in (2, "2")) for g in X[:20]]
+    X += [nx.freeze(nx.path_graph(4, create_using=kind))]
+    for encoder in (
+        GraphEncoder(),
+        GraphEncoder(None, None),
+        GraphEncoder("label", None, "weight"),
+        GraphEncoder("nowhere", "nowhere", "nowhere"),
+    ):
+        at_once = encoder.encode(X, "K")
+        # A multigraph in the batch has all graphs read one by one.
+        one_by_one = encoder.encode([*X, nx.MultiGraph()], "K").take(slice(0, len(X)))
+        for name in Graphs.STATE:
+            a, b = getattr(at_once, name), getattr(one_by_one, name)
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        at_once.check_state()
 
 
 def test_small_and_odd_graphs():
@@ -292,6 +340,32 @@ def test_labels_on_some_nodes_only():
     WeisfeilerLehman(label="element")([graph])
     with pytest.raises(InvalidInput, match="edges with the attribute 'order' and edge"):
         WeisfeilerLehman(label="element", edge_label="order")([graph])
+
+
+@pytest.mark.parametrize(
+    ("where", "attribute", "error", "message"),
+    [
+        ("node", {"label": ["C"]}, InvalidType, r"graph 2 has the node label \['C'\], a list"),
+        ("node", {"label": float("nan")}, InvalidInput, "graph 2 has no label for node 1"),
+        ("node", {"label": pd.NA}, InvalidInput, "graph 2 has no label for node 1"),
+        ("node", {"label": np.ones(2)}, InvalidType, "graph 2 has the node label array"),
+        ("node", {"label": ("a", [])}, InvalidType, r"\('a', \[\]\) in row 7, column 0 is no"),
+        ("edge", {"label": {}}, InvalidType, r"graph 2 has the edge label \{\}, a dict"),
+        ("edge", {"label": None}, InvalidInput, r"'label' and edge \('b', 'c'\) without it"),
+        ("edge", {"weight": "far"}, InvalidInput, "graph 2 has the edge weight 'far'"),
+        ("edge", {"weight": None}, InvalidInput, "graph 2 has the edge weight None"),
+        ("edge", {"weight": 1j}, InvalidInput, "graph 2 has the edge weight 1j"),
+        ("edge", {"weight": float("inf")}, InvalidInput, "graph 2 has an edge whose weight is not"),
+    ],
+)
+def test_the_wrong_one_of_many_networkx_graphs(where, attribute, error, message):
+    X = [nx.Graph([("a", "b"), ("b", "c")]) for _ in range(4)]
+    for graph in X:
+        nx.set_node_attributes(graph, "C", "label")
+        nx.set_edge_attributes(graph, "s", "label")
+    (X[2].nodes["b"] if where == "node" else X[2].edges["b", "c"]).update(attribute)
+    with pytest.raises(error, match=message):
+        GraphEncoder("label", "label", "weight").encode(X, "K")
 
 
 @pytest.mark.parametrize("kernel", [RandomWalk(0.01), ShortestPath(weight="weight")], ids=repr)

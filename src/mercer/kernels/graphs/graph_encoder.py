@@ -13,8 +13,10 @@ from mercer._files.fields import NONE, TEXT, OneOf, State
 from mercer._typing import Objects
 from mercer.exceptions import InvalidInput, InvalidType
 from mercer.kernels.encoders import CategoryEncoder, Encoder
-from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, listed
+from mercer.kernels.graphs.graph_forms import Arcs, Unreadable, as_arcs, is_networkx, listed
 from mercer.kernels.graphs.graph_points import Codes, Graphs
+from mercer.kernels.graphs.label_codes import label_codes
+from mercer.kernels.graphs.networkx_graphs import are_simple_networkx, read_networkx
 from mercer.kernels.tables.columns import single_column
 
 
@@ -33,10 +35,15 @@ class GraphEncoder(Encoder):
     weight: Any = None
 
     def encode(self, X: Objects, owner: str) -> Graphs:
+        items = list(_items(X, owner))
+        names = self.label, self.edge_label, self.weight
+        at_once = read_networkx(items, *names, owner) if are_simple_networkx(items) else None
+        if at_once is not None:
+            return at_once
         graphs = []
-        for i, item in enumerate(_items(X, owner)):
+        for i, item in enumerate(items):
             try:
-                graphs.append(as_arcs(item, self.label, self.edge_label, self.weight))
+                graphs.append(as_arcs(item, *names))
             except Unreadable as error:
                 kind = InvalidType if error.args[1:] else InvalidInput
                 raise kind(f"{owner}: graph {i} {error.args[0]}") from None
@@ -63,8 +70,9 @@ class GraphEncoder(Encoder):
         wanted = self.label is not None
         labels = _codes([g.labels if wanted else None for g in graphs], sizes, owner)
         graph_of_arc = np.repeat(np.arange(len(graphs)), counts)
-        order = np.lexsort((places, graph_of_arc)) if _unsorted(places, graph_of_arc) else None
-        if order is not None:
+        in_batch = places + (np.cumsum(sizes**2) - sizes**2)[graph_of_arc]
+        if (in_batch[1:] < in_batch[:-1]).any():
+            order = np.argsort(in_batch, kind="stable")
             places, weights, edge_labels = places[order], weights[order], edge_labels[order]
         sources, targets = np.divmod(places, sizes[graph_of_arc])
         leaving = np.bincount(sources + starts[graph_of_arc], minlength=starts[-1])
@@ -81,7 +89,7 @@ def _items(X: Objects, owner: str) -> Iterable[Any]:
         raise InvalidType(
             f"{owner}: expected a batch of graphs, got one matrix. Pass [matrix] for one graph."
         )
-    if hasattr(X, "is_directed") and hasattr(X, "adj"):
+    if is_networkx(X):
         raise InvalidType(f"{owner}: expected a batch of graphs, got one graph. Pass [graph].")
     if isinstance(X, np.ndarray) and X.ndim > 2:
         return X
@@ -93,11 +101,6 @@ def _joined(parts: Sequence[Any], dtype: Any) -> Any:
     return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def _unsorted(places: Any, graph_of_arc: Any) -> bool:
-    same = graph_of_arc[1:] == graph_of_arc[:-1]
-    return bool(((places[1:] < places[:-1]) & same).any())
-
-
 def _codes(labels: Sequence[Any], counts: Any, owner: str) -> Codes:
     """Return a code for each label of all graphs, 0 where a graph has none."""
     given = [part is not None for part in labels]
@@ -106,10 +109,9 @@ def _codes(labels: Sequence[Any], counts: Any, owner: str) -> Codes:
         return codes
     parts = [part for part in labels if part is not None and len(part)]
     if all(isinstance(part, np.ndarray) and part.dtype.kind in "iub" for part in parts):
-        column = _joined(parts, np.int64)
+        column = _joined(parts, np.int64)[:, None]
+        found = CategoryEncoder().encode(column, owner).codes[:, 0]
     else:
-        column = np.empty(sum(map(len, parts)), dtype=object)
-        column[:] = [label for part in parts for label in listed(part)]
-    column = column[:, None]
-    codes[np.repeat(given, counts)] = CategoryEncoder().encode(column, owner).codes[:, 0]
+        found = label_codes([label for part in parts for label in listed(part)], owner)
+    codes[np.repeat(given, counts)] = found
     return codes

@@ -35,8 +35,8 @@ def as_arcs(item: Object, label: Parameter, edge_label: Parameter, weight: Param
     """Return one graph of any form; the names are those of attributes of networkx graphs."""
     if isinstance(item, tuple | list) and _is_pair(item):
         return _from_parts(*item)
-    if hasattr(item, "is_directed") and hasattr(item, "adj"):
-        return _from_networkx(item, label, edge_label, weight)
+    if is_networkx(item):
+        return _from_graph(networkx_as_graph(item, label, edge_label, weight))
     if isinstance(item, Graph):
         return _from_graph(item)
     if isinstance(item, str):
@@ -44,6 +44,11 @@ def as_arcs(item: Object, label: Parameter, edge_label: Parameter, weight: Param
     if is_graph_mapping(item):
         return _from_mapping(item)
     return _from_parts(item)
+
+
+def is_networkx(item: Object) -> bool:
+    """Tell a networkx graph, or one of another library that has the same face."""
+    return hasattr(item, "is_directed") and hasattr(item, "adj")
 
 
 def is_graph_mapping(item: Object) -> bool:
@@ -279,9 +284,10 @@ def _pairs(edges: Object) -> Any:
     return pairs.astype(np.int64)
 
 
-def _from_networkx(
+def networkx_as_graph(
     graph: Object, label: Parameter, edge_label: Parameter, weight: Parameter
-) -> Arcs:
+) -> Graph:
+    """Return a networkx graph with its nodes as numbers and what the named attributes hold."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     labels = _attributes(graph.nodes(data=label), label, "node")
     found = list(graph.edges(data=True))
@@ -291,9 +297,7 @@ def _from_networkx(
     weights = None
     if weight is not None:
         weights = np.array([_weight(data.get(weight, 1.0)) for *_, data in found], dtype=float)
-    if graph.is_directed():
-        return Arcs(len(number), _places(ends, len(number)), weights, labels, edge_labels)
-    return _both_ways(len(number), ends, weights, labels, edge_labels)
+    return Graph(ends, labels, edge_labels, weights, len(number), graph.is_directed())
 
 
 def _attributes(pairs: Iterable[tuple[Any, Any]], name: Parameter, what: str) -> list[Any] | None:

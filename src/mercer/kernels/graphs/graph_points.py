@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._files.fields import Numbers, Plain, State, WrongState
+from mercer._files.fields import Maybe, Numbers, Plain, State, WrongState
 from mercer._typing import Array, Index
 
 Codes = np.ndarray[Any, np.dtype[np.uint64]]
@@ -39,9 +39,10 @@ class Graph:
     size: int | None = None
     directed: bool = False
 
-    STATE: ClassVar[State] = dict.fromkeys(
-        ("edges", "labels", "edge_labels", "weights", "size"), Plain()
-    )
+    STATE: ClassVar[State] = {
+        **dict.fromkeys(("edges", "labels", "edge_labels", "weights", "size"), Plain()),
+        "directed": Maybe(Plain()),  # older files do not have it
+    }
 
 
 @dataclass(frozen=True, eq=False)
