@@ -191,6 +191,10 @@ def _few_columns(case: Case) -> bool:
     return weights <= 1_000 and case.rows > case.columns
 
 
+def _few_components(case: Case) -> bool:
+    return case.parameters["n_components"] < min(case.rows, case.columns)
+
+
 def _large(case: Case) -> bool:
     return case.rows > 500
 
@@ -343,16 +347,18 @@ MACHINES = {
                 random_state=0,
             )
             | {
-                f"{SKLEARN}, {solver}": Contender(
-                    _named("sklearn.decomposition:PCA", svd_solver=solver, random_state=0),
-                    suits=suits,
+                f"{who}, covariance_eigh": Contender(
+                    _named(f"{module}:PCA", svd_solver="covariance_eigh")
                 )
-                for solver, suits in (
-                    ("covariance_eigh", _always),
-                    (
-                        "arpack",
-                        lambda case: case.parameters["n_components"] < min(case.rows, case.columns),
-                    ),
+                for who, module in (
+                    (SKLEARN, "sklearn.decomposition"),
+                    (INTELEX, "sklearnex.decomposition"),
+                )
+            }
+            | {
+                f"{SKLEARN}, arpack": Contender(
+                    _named("sklearn.decomposition:PCA", svd_solver="arpack", random_state=0),
+                    suits=_few_components,
                 )
             },
         ),

@@ -46,6 +46,12 @@ def make_data(case: Case, task: str) -> ProblemData:
         X = random.standard_normal((total, case.columns))
         if case.density:
             X *= random.random(X.shape) < case.density
+        if task == "rows":
+            # A few directions matter more than others, as in data that one takes components of.
+            factors = min(case.columns, INFORMATIVE)
+            X += random.standard_normal((total, factors)) @ random.standard_normal(
+                (factors, case.columns)
+            )
         if task == "classes":
             y = _classes(X, case, random)
         else:

@@ -39,7 +39,7 @@ def show(outcomes: Sequence[Outcome]) -> None:
     """Print the numbers of a sweep."""
     found = summarise(outcomes)
     if found.cases:
-        console.print(f"\n[bold]{found.cases} cases[/bold]; ratio = fastest peer / {OURS}")
+        console.print(f"\n[bold]Cases: {found.cases}[/bold]; ratio = fastest peer / {OURS}")
         share = found.fastest / found.cases
         console.print(f"{OURS} is the fastest in {found.fastest} ({share:.0%})")
         console.print(f"within {CLOSE} of the fastest peer: {found.within:.1%}")
