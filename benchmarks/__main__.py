@@ -1,29 +1,35 @@
-"""Command line of the benchmarks: list the jobs, or run one of them."""
+"""Command line of the benchmarks: list the jobs, run one of them, or run the sweep."""
 
 import argparse
 import sys
 from pathlib import Path
 
 from benchmarks.environment import limit_threads
+from benchmarks.options import positive
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Return 0 when all went well, 1 when a check or a memory limit failed, 2 for wrong usage."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["sweep"]:
+        from benchmarks.sweep.command import main as sweep
+
+        return sweep(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="List the benchmark jobs, or run one of them.",
+        description="List the benchmark jobs, or run one of them; sweep compares many machines.",
     )
     parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
-    parser.add_argument("--repeats", type=_positive(int), help="timed runs of each contender")
+    parser.add_argument("--repeats", type=positive(int), help="timed runs of each contender")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
     parser.add_argument(
         "--scale",
-        type=_positive(float),
+        type=positive(float),
         default=1.0,
         help="multiply the number of rows, to try a job quickly (default: 1)",
     )
     parser.add_argument(
-        "--threads", type=_positive(int), default=2, help="threads for everybody (default: 2)"
+        "--threads", type=positive(int), default=2, help="threads for everybody (default: 2)"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="cases with TEXT in their name")
     options = parser.parse_args(arguments)
@@ -52,17 +58,6 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json is not None:
         report.write_json(options.json, job, options.scale, measurements)
     return 1 if any(measurement.failures for measurement in measurements) else 0
-
-
-def _positive(kind):
-    def convert(text):
-        value = kind(text)
-        if value <= 0:
-            raise ValueError(text)
-        return value
-
-    convert.__name__ = f"positive {kind.__name__}"
-    return convert
 
 
 if __name__ == "__main__":

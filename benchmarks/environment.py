@@ -23,6 +23,9 @@ _PACKAGES = (
     "scikit-learn",
     "scikit-learn-intelex",
     "libsvm-official",
+    "celer",
+    "skglm",
+    "gpytorch",
 )
 
 

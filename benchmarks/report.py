@@ -13,7 +13,7 @@ from rich.table import Table
 from benchmarks.environment import describe
 from benchmarks.job import OURS, Case, Job, Measurement, Spread
 
-_console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
 
 
 def show_jobs(jobs: Mapping[str, Job]) -> None:
@@ -21,13 +21,14 @@ def show_jobs(jobs: Mapping[str, Job]) -> None:
     table = Table("job", "what it measures", box=None, pad_edge=False)
     for job in jobs.values():
         table.add_row(f"[bold]{job.name}", job.description)
-    _console.print(table)
-    _console.print("\nRun one with: python -m benchmarks JOB")
+    console.print(table)
+    console.print("\nRun one with: python -m benchmarks JOB")
+    console.print("Many machines at drawn sizes: python -m benchmarks sweep")
 
 
 def announce(job: Job, case: Case) -> None:
     """Say what runs now."""
-    _console.print(f"\n[bold]{job.name}[/bold]: {escape(case.label)}")
+    console.print(f"\n[bold]{job.name}[/bold]: {escape(case.label)}")
 
 
 def show(measurement: Measurement) -> None:
@@ -45,31 +46,31 @@ def show(measurement: Measurement) -> None:
         table.add_column("memory / result", justify="right")
     for name, seconds in measurement.seconds.items():
         time = Spread.of(seconds)
-        row = [name, _time(time.middle), f"{_time(time.low)} – {_time(time.high)}"]
-        row.append("1" if name == OURS else _ratio(Spread.of(measurement.ratios(name))))
+        row = [name, time_text(time.middle), f"{time_text(time.low)} – {time_text(time.high)}"]
+        row.append("1" if name == OURS else ratio_text(Spread.of(measurement.ratios(name))))
         if with_memory:
             row.append(f"{measurement.growth[name] / 1e6:,.0f} MB")
         if with_relative:
             row.append(f"{measurement.growth[name] / measurement.result_bytes:.2f}")
         table.add_row(*row)
-    _console.print(table)
+    console.print(table)
     pairs = len(measurement.seconds[OURS])
-    _console.print(f"{pairs} timed runs each, in turn; ratios pair by pair, with quartiles.")
+    console.print(f"{pairs} timed runs each, in turn; ratios pair by pair, with quartiles.")
     if measurement.agreement:
-        _console.print(measurement.agreement)
+        console.print(measurement.agreement)
     for name, reason in measurement.unavailable.items():
-        _console.print(f"[yellow]{name} left out:[/yellow] {escape(reason)}")
+        console.print(f"[yellow]{name} left out:[/yellow] {escape(reason)}")
     for failure in measurement.failures:
-        _console.print(f"[bold red]FAILED[/bold red] {escape(failure)}")
+        console.print(f"[bold red]FAILED[/bold red] {escape(failure)}")
 
 
 def show_environment() -> None:
     """Print the versions and thread counts that the numbers above belong to."""
     facts = describe()
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    _console.print(f"\n{facts['date']}, {facts['machine']}, {facts['threads']} threads; {versions}")
+    console.print(f"\n{facts['date']}, {facts['machine']}, {facts['threads']} threads; {versions}")
     if facts["thread pools"]:
-        _console.print(f"thread pools: {', '.join(facts['thread pools'])}")
+        console.print(f"thread pools: {', '.join(facts['thread pools'])}")
 
 
 def write_json(path: Path, job: Job, scale: float, measurements: Sequence[Measurement]) -> None:
@@ -88,12 +89,14 @@ def write_json(path: Path, job: Job, scale: float, measurements: Sequence[Measur
         )
     record = {"job": job.name, "scale": scale, "environment": describe(), "cases": cases}
     path.write_text(json.dumps(record, indent=2) + "\n")
-    _console.print(f"written to {path}")
+    console.print(f"written to {path}")
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """Return seconds as a person reads them."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
 
 
-def _ratio(ratio: Spread) -> str:
+def ratio_text(ratio: Spread) -> str:
+    """Return the median and the quartiles."""
     return f"{ratio.middle:.2f} ({ratio.lower:.2f} – {ratio.upper:.2f})"
