@@ -310,8 +310,8 @@ class _OnMatrix:
                         fine = False
                         drift = self._polish(problem, beta, f)
                     continue
-                if time.perf_counter() > budget.deadline:
-                    status = Status.TIME_LIMIT
+                if stop := budget.stop(left):
+                    status = stop
                     break
                 idle = 0 if left < 0.9 * best else idle + 1
                 best = min(best, left)
