@@ -71,18 +71,19 @@ def improve(
     tol: float,
     rounds: int,
     pairs: int,
-) -> tuple[int, bool, float]:
+) -> tuple[int, bool, float, bool]:
     """Improve β by some rounds of pair steps and active-set steps; β and f = Kβ change in place.
 
     K is float64 and shared; variable t sits on its row ``idx[t]``. ``block`` (m, m) is float32
     scratch whose rows are fetched from K when first needed, and stay ``there`` for later calls.
-    Returns the number of pair steps, whether negative curvature was met, and about how far float32
-    has taken f from Kβ.
+    Pair steps that made the value worse are undone: below the rounding of float32 they only stir
+    β, and the round with them is the last one. Returns the number of pair steps, whether negative
+    curvature was met, about how far float32 has taken f from Kβ, and whether steps were undone.
     """
-    steps, curved, spent, drift = 0, False, 0.0, 0.0
+    steps, curved, spent, drift, undone = 0, False, 0.0, 0.0, False
     for _ in range(rounds):
         most = max(pairs, int(min(spent / idx.size, 30.0 * pairs)))
-        before = beta.copy()
+        before, f_before = beta.copy(), f.copy()
         active = _active(p, lo, hi, group, groups, beta, f)
         if active.size > _SHRINK * idx.size:
             taken, bent = _climb(
@@ -111,9 +112,16 @@ def improve(
             beta[active] = part
         steps += taken
         curved = curved or bent
-        drift += follow(K, idx, block, there, before, beta, f, tol)
+        error = follow(K, idx, block, there, before, beta, f, tol)
         if violation(p, f, beta, lo, hi, group, groups) <= tol:
+            drift += error
             break
+        undone = _gain(p, before, f_before, beta, f) < 0.0
+        if undone:
+            beta[:] = before
+            f[:] = f_before
+        else:
+            drift += error
         if not curved:
             done, work, error = exchange(
                 K, idx, block, there, p, lo, hi, group, groups, beta, f, tol
@@ -124,7 +132,18 @@ def improve(
             more, error = advance(K, idx, block, there, p, lo, hi, group, groups, beta, f, tol)
             drift += error
             spent = work + more
-    return steps, curved, drift
+        if undone:
+            break
+    return steps, curved, drift, undone
+
+
+@jit
+def _gain(p: Array, before: Array, f_before: Array, beta: Array, f: Array) -> float:
+    """Return by how much pᵀβ − ½ βᵀKβ has grown, from the change alone: no digits cancel."""
+    gain = 0.0
+    for t in range(p.size):
+        gain += (beta[t] - before[t]) * (p[t] - 0.5 * (f_before[t] + f[t]))
+    return gain
 
 
 @jit

@@ -294,7 +294,7 @@ class _OnMatrix:
         tol, steps, idle, best, drift = budget.tol, 0, 0, math.inf, 0.0
         beta, f = self._begin(problem, start)
         parts = (problem.lo, problem.hi, problem.group, problem.groups)
-        nonconvex, status, left = False, Status.OPTIMAL, math.inf
+        nonconvex, status, left, undone = False, Status.OPTIMAL, math.inf, False
         while True:
             try:
                 left = _fast.box_qp.violation(problem.p, f, beta, *parts)
@@ -310,16 +310,19 @@ class _OnMatrix:
                         fine = False
                         drift = self._polish(problem, beta, f)
                     continue
-                if time.perf_counter() > budget.deadline:
-                    status = Status.TIME_LIMIT
+                if stop := budget.stop(left):
+                    status = stop
                     break
                 idle = 0 if left < 0.9 * best else idle + 1
                 best = min(best, left)
-                if idle > self.patience:
+                # Below the rounding of float32 a pair step is of no use: float64 takes over.
+                if undone or idle > self.patience:
                     return self._carefully(problem, budget, beta, steps)
                 if steps:
                     _parallel.check_stopped()
-                taken, curved, error = self._improve(problem, beta, f, tol, self.rounds, self.pairs)
+                taken, curved, error, undone = self._improve(
+                    problem, beta, f, tol, self.rounds, self.pairs
+                )
                 steps, nonconvex, drift = steps + taken, nonconvex or curved, drift + error
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
@@ -344,7 +347,7 @@ class _OnMatrix:
 
     def _improve(
         self, problem: BoxQP, beta: Array, f: Array, tol: float, rounds: int, pairs: int
-    ) -> tuple[int, bool, float]:
+    ) -> tuple[int, bool, float, bool]:
         return _fast.box_qp.improve(
             self.K, self.idx, self.block, self.there, self.diag, problem.p, problem.lo, problem.hi,
             problem.group, problem.groups, beta, f, tol, rounds, pairs,

@@ -220,8 +220,16 @@ class _LandmarkDescent:
         return math.sqrt(max(self.gap(point), promise, 0.0) / max(point.value, 1e-300))
 
     def gap(self, point: _Point) -> float:
+        """Return the gap of the certificate, by its parts: a difference of values loses digits.
+
+        With β = −C s ∂ℓ losses and conjugates differ by −Σ βᵢ (f(xᵢ) + b), so that the gap is
+        ½‖f − Σ βᵢ φ(xᵢ)‖² − b Σ βᵢ and what the dual loses by Σ βᵢ.
+        """
         square = 0.5 * float((self.penalty * point.gradient**2).sum())
-        return square + self.problem.dual_loss(point.sums, point.W[-1])
+        lost = self.problem.dual_loss(point.sums, point.W[-1])
+        if self.problem.constant:
+            lost -= float(point.W[-1] @ point.sums.products[-1])
+        return square + lost
 
     def preconditioner(self, point: _Point) -> Callable[[Array], Array]:
         loss, C = self.problem.loss, self.problem.C

@@ -158,6 +158,9 @@ def accurate(A: Array, b: Array) -> LeastSquares:
         last = size
         x += step
         r += f - U @ inside
-    if rank < A.shape[1]:  # the shortest answer is the one in the columns as they were given
-        return LeastSquares(linalg.lstsq(A, b, lapack_driver="gelsd")[0], rank)
+    if 0 < rank < A.shape[1]:
+        # All answers have the same Vᵀz, z = x / scales; the shortest x is in the columns as they
+        # were given. Another decomposition would find a rank of its own in what rounding leaves.
+        Q, R = linalg.qr((Vt / scales).T, mode="economic")
+        return LeastSquares(Q @ linalg.solve_triangular(R, Vt @ x.astype(float), trans="T"), rank)
     return LeastSquares((x * scales).astype(float), rank)
