@@ -206,7 +206,7 @@ def _largest(values: Array, rank: int) -> float:
             first = a
         else:
             break
-    return rest[wanted]
+    return float(rest[wanted])
 
 
 @jit
