@@ -11,6 +11,7 @@ import textwrap
 import pytest
 
 from mercer import _fast
+from mercer._fast.jit import jit
 
 # For each module of _fast, code that runs every function of it, for float32 and float64.
 EXERCISES = {
@@ -152,6 +153,7 @@ EXERCISES = {
             coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
     """,
     "active_set": "",  # with path
+    "warm": "from mercer._fast import warm; warm.compile_steps()",
     "tiles": """
         import numpy as np
         from mercer import RBF, Gram
@@ -341,6 +343,12 @@ def test_compiled_functions_follow_the_rules(processes):
         assert not options.get("parallel"), name
         # Sums may be taken in another order; NaN and infinity are never assumed away.
         assert set(options.get("fastmath") or ()) <= {"reassoc", "contract", "nsz"}, name
+
+
+def test_without_a_place_for_the_cache_functions_compile_for_each_process():
+    names = {}
+    exec("def double(x):\n    return 2 * x", names)  # Numba has no place for code without a file
+    assert jit(names["double"])(21) == 42
 
 
 def test_modules_load_on_first_use():

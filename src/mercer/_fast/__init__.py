@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         subsequences as subsequences,
         tiles as tiles,
         walks as walks,
+        warm as warm,
     )
 
 

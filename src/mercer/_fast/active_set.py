@@ -5,6 +5,10 @@ and steps of pairs would take a hundred times as long. Here each step solves for
 float64; those that then lie outside the box stop at its bound, those held at a bound that pull
 inwards become free, and so on until nobody moves (a primal–dual active set, or semismooth Newton,
 method).
+
+Plain loops stand where NumPy has a function: Numba compiles ``np.partition``, ``np.flatnonzero``,
+masks, differences and assignments of whole arrays with checks and messages that take seconds on a
+first run.
 """
 
 import numpy as np
@@ -12,7 +16,7 @@ import numpy as np
 from mercer._fast.jit import jit
 from mercer._typing import Array, Flags, Groups, IntArray
 
-__all__ = ["advance", "exchange", "follow"]
+__all__ = ["advance", "exchange", "follow", "indices"]
 
 _MOST_FREE = 2400  # a step on more free multipliers costs more than it gains
 _MOST_STEPS = 40  # exchanges that have not ended by then seldom do
@@ -44,22 +48,22 @@ def exchange(
     """
     x, fx = beta.copy(), f.copy()
     before, pull = np.empty_like(x), np.empty_like(x)
-    free = (beta > lo) & (beta < hi)
+    free, widest = _free(beta, lo, hi)
     sums = _sums(beta, group)
-    ridge = _SHARE * tol / np.max(hi - lo)
+    ridge = _SHARE * tol / widest
     work, drift = 0.0, 0.0
     fewest, idle = idx.size + 1, 0
     for _ in range(_MOST_STEPS):
-        at = np.flatnonzero(free)
+        at = indices(free)
         if at.size < 2 or at.size > _MOST_FREE:
             break
         work += _work(at.size, idx.size)
-        before[:] = x
+        _copy(x, before)
         solved, bias = _solve(K, idx, p, group, groups, x, fx, at, sums, ridge)
         if not solved:
             break
         drift += follow(K, idx, block, there, before, x, fx, tol)
-        before[:] = x
+        _copy(x, before)
         changes = 0
         for t in range(idx.size):
             pull[t] = 0.0
@@ -73,7 +77,7 @@ def exchange(
         least = 0.0
         most = at.size // 2 + 16  # or many would come that have to go again at once
         if changes > most:
-            least = np.partition(pull, idx.size - most)[idx.size - most]
+            least = _largest(pull, most)
         for t in range(idx.size):
             if free[t]:
                 if not lo[t] <= x[t] <= hi[t]:
@@ -83,8 +87,8 @@ def exchange(
             elif pull[t] > 0.0 and pull[t] >= least:
                 free[t] = True
         if changes == 0:
-            beta[:] = x
-            f[:] = fx
+            _copy(x, beta)
+            _copy(fx, f)
             return True, work, drift
         idle = 0 if changes < fewest else idle + 1
         fewest = min(fewest, changes)
@@ -114,13 +118,13 @@ def advance(
     Where a bound stops the step, those near theirs are held too and the rest go on. β stays
     feasible and never gets worse. Returns the work and about how far f is from Kβ, as above.
     """
-    free = (beta > lo) & (beta < hi)
+    free, widest = _free(beta, lo, hi)
     sums = _sums(beta, group)
-    ridge = _SHARE * tol / np.max(hi - lo)
+    ridge = _SHARE * tol / widest
     work, drift = 0.0, 0.0
     room = np.empty_like(beta)
     for _ in range(_REPEATS):
-        at = np.flatnonzero(free)
+        at = indices(free)
         if at.size < 2 or at.size > _MOST_FREE:
             break
         work += _work(at.size, idx.size)
@@ -147,11 +151,79 @@ def advance(
 
 
 @jit
+def _copy(values: Array, out: Array) -> None:
+    for t in range(out.size):
+        out[t] = values[t]
+
+
+@jit
+def _free(beta: Array, lo: Array, hi: Array) -> tuple[Flags, float]:
+    """Return which multipliers are between their bounds, and the largest distance of bounds."""
+    free, widest = np.empty(beta.size, np.bool_), -np.inf
+    for t in range(beta.size):
+        free[t] = lo[t] < beta[t] < hi[t]
+        widest = max(widest, hi[t] - lo[t])
+    return free, widest
+
+
+@jit
+def indices(mask: Flags) -> IntArray:
+    """Return where ``mask`` is true."""
+    count = 0
+    for t in range(mask.size):
+        count += mask[t]
+    out = np.empty(count, np.intp)
+    count = 0
+    for t in range(mask.size):
+        if mask[t]:
+            out[count] = t
+            count += 1
+    return out
+
+
+@jit
+def _largest(values: Array, rank: int) -> float:
+    """Return the number that would be at place ``rank`` from the end if they were sorted.
+
+    Hoare's selection: the part that holds it is split again and again.
+    """
+    rest = values.copy()
+    wanted, first, last = rest.size - rank, 0, rest.size - 1
+    while first < last:
+        pivot, a, b = rest[(first + last) // 2], first, last
+        while a <= b:
+            while rest[a] < pivot:
+                a += 1
+            while rest[b] > pivot:
+                b -= 1
+            if a <= b:
+                rest[a], rest[b] = rest[b], rest[a]
+                a += 1
+                b -= 1
+        if wanted <= b:
+            last = b
+        elif wanted >= a:
+            first = a
+        else:
+            break
+    return float(rest[wanted])
+
+
+@jit
 def _sums(x: Array, group: Groups) -> Array:
     sums = np.zeros(2)
     for t in range(x.size):
         sums[group[t]] += x[t]
     return sums
+
+
+@jit
+def _excess(x: Array, group: Groups, sums: Array) -> Array:
+    """Return by how much the sums of the groups are too large."""
+    excess = _sums(x, group)
+    for g in range(excess.size):
+        excess[g] -= sums[g]
+    return excess
 
 
 @jit
@@ -181,7 +253,9 @@ def _solve(
     bias = np.zeros(2)
     A = np.empty((k, k))
     right = np.zeros((1 + groups, k))
-    where = idx[at]
+    where = np.empty(k, np.intp)
+    for a in range(k):
+        where[a] = idx[at[a]]
     for a in range(k):
         row = K[where[a]]
         for b in range(a, k):
@@ -191,7 +265,7 @@ def _solve(
         right[1 + group[at[a]], a] = 1.0
     if not solve_definite(A, right):
         return False, bias
-    S, s = np.zeros((2, 2)), _sums(x, group) - sums
+    S, s = np.zeros((2, 2)), _excess(x, group, sums)
     if groups == 1:
         S[1, 1] = 1.0
     for a in range(k):
@@ -215,7 +289,7 @@ def _solve(
                 step -= second * right[2, a]
             x[at[a]] += step
             right[0, a] = 0.0
-        s = _sums(x, group) - sums
+        s = _excess(x, group, sums)
     for a in range(k):
         if not abs(x[at[a]]) < np.inf:
             return False, bias

@@ -7,12 +7,13 @@ bound; active-set steps (float64) then finish the job, with all free ones at onc
 
 import numpy as np
 
-from mercer._fast.active_set import advance, exchange, follow
+from mercer._fast.active_set import advance, exchange, follow, indices
 from mercer._fast.jit import jit
 from mercer._fast.smo import (
     NEVER,
     TAU,
     ascents,
+    difference,
     disagreement,
     group_range,
     index_mask,
@@ -36,7 +37,7 @@ def violation(
     p: Array, f: Array, beta: Array, lo: Array, hi: Array, group: Groups, groups: int
 ) -> float:
     """Return by how much two multipliers of a group that can still move disagree at most."""
-    worst, F = 0.0, p - f
+    worst, F = 0.0, difference(p, f)
     for g in range(groups):
         top, bottom = group_range(F, beta, lo, hi, group, g)
         worst = max(worst, top - bottom)
@@ -46,7 +47,8 @@ def violation(
 @jit
 def product(K: Array, idx: IntArray, beta: Array, f: Array) -> None:
     """Fill f = Kβ at the variables' rows, in float64."""
-    f[:] = 0.0
+    for b in range(idx.size):
+        f[b] = 0.0
     for a in range(idx.size):
         if beta[a] != 0.0:
             row = K[idx[a]]
@@ -84,32 +86,35 @@ def improve(
     for _ in range(rounds):
         most = max(pairs, int(min(spent / idx.size, 30.0 * pairs)))
         before, f_before = beta.copy(), f.copy()
-        active = _active(p, lo, hi, group, groups, beta, f)
+        F = difference(p, f)
+        active = _active(F, lo, hi, group, groups, beta)
         if active.size > _SHRINK * idx.size:
             taken, bent = _climb(
-                K, idx, block, there, diag, p, lo, hi, group, groups, beta, f, 0.9 * tol, most
+                K, idx, block, there, diag, F, lo, hi, group, groups, beta, 0.9 * tol, most
             )
         else:
             # The others sit at bounds that they are far from leaving: steps need not touch them.
             k = active.size
-            part = beta[active]
+            rows, diagonal, slopes, least, greatest, of, part = _part(
+                active, idx, diag, F, lo, hi, group, beta
+            )
             taken, bent = _climb(
                 K,
-                idx[active],
+                rows,
                 np.empty((k, k), np.float32),
                 np.zeros(k, np.bool_),
-                diag[active],
-                p[active],
-                lo[active],
-                hi[active],
-                group[active],
+                diagonal,
+                slopes,
+                least,
+                greatest,
+                of,
                 groups,
                 part,
-                f[active],
                 0.9 * tol,
                 most,
             )
-            beta[active] = part
+            for s in range(k):
+                beta[active[s]] = part[s]
         steps += taken
         curved = curved or bent
         error = follow(K, idx, block, there, before, beta, f, tol)
@@ -147,19 +152,39 @@ def _gain(p: Array, before: Array, f_before: Array, beta: Array, f: Array) -> fl
 
 
 @jit
-def _active(
-    p: Array, lo: Array, hi: Array, group: Groups, groups: int, beta: Array, f: Array
-) -> IntArray:
+def _active(F: Array, lo: Array, hi: Array, group: Groups, groups: int, beta: Array) -> IntArray:
     """Return the variables that are free, or that pair steps may set free soon."""
-    F, mark = p - f, np.zeros(p.size, np.bool_)
+    mark = np.zeros(F.size, np.bool_)
     for g in range(groups):
         top, bottom = group_range(F, beta, lo, hi, group, g)
         low, high = bottom - 0.5 * (top - bottom), top + 0.5 * (top - bottom)
-        for t in range(p.size):
+        for t in range(F.size):
             if group[t] == g:
                 up, down = beta[t] < hi[t], beta[t] > lo[t]
                 mark[t] = (up and down) or (up and low < F[t]) or (down and high > F[t])
-    return np.flatnonzero(mark)
+    return indices(mark)
+
+
+@jit
+def _part(
+    at: IntArray,
+    idx: IntArray,
+    diag: Array,
+    F: Array,
+    lo: Array,
+    hi: Array,
+    group: Groups,
+    beta: Array,
+) -> tuple[IntArray, Array, Array, Array, Array, Groups, Array]:
+    """Return the given variables of all arrays, as fancy indexing would, in one loop."""
+    k = at.size
+    rows, diagonal, of = np.empty(k, np.intp), np.empty(k, np.float32), np.empty(k, np.uint8)
+    slopes, least, greatest, part = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for s in range(k):
+        t = at[s]
+        rows[s], diagonal[s], of[s] = idx[t], diag[t], group[t]
+        slopes[s], least[s], greatest[s], part[s] = F[t], lo[t], hi[t], beta[t]
+    return rows, diagonal, slopes, least, greatest, of, part
 
 
 @jit
@@ -192,19 +217,21 @@ def _climb(
     block: Array,
     there: Flags,
     diag: Array,
-    p: Array,
+    F: Array,
     lo: Array,
     hi: Array,
     group: Groups,
     groups: int,
     beta: Array,
-    f: Array,
     tol: float,
     most: int,
 ) -> tuple[int, bool]:
-    """Take pair steps in float32 until no two multipliers disagree by more than ``tol``."""
+    """Take pair steps in float32 until no two multipliers disagree by more than ``tol``.
+
+    F = p − f is scratch afterwards.
+    """
     mask = index_mask(idx.size)
-    up, down = ascents(p - f, beta, lo, hi, group, groups)
+    up, down = ascents(F, beta, lo, hi, group, groups)
     limit = np.float32(tol)
     curved = False
     steps = 0
@@ -251,10 +278,9 @@ def ends(
     F = p − f. The mean is that of the free variables, NaN where there are none.
     """
     result = np.empty((groups, 3))
-    result[:, 0] = -np.inf
-    result[:, 1] = np.inf
-    result[:, 2] = 0.0
-    free = np.zeros(groups)
+    free = np.empty(groups)
+    for g in range(groups):
+        result[g, 0], result[g, 1], result[g, 2], free[g] = -np.inf, np.inf, 0.0, 0.0
     for t in range(p.size):
         slope = p[t] - f[row[t]]
         g = group[t]
@@ -290,7 +316,9 @@ def judge(
     the sums of its groups are off.
     """
     price, fault, outside, linear, quadratic, products = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    drift = -sums
+    drift = np.empty(sums.size)
+    for g in range(sums.size):
+        drift[g] = -sums[g]
     for t in range(p.size):
         drift[group[t]] += beta[t]
         value = f[row[t]]

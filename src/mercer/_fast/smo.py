@@ -35,6 +35,13 @@ def _ordered(value: Real) -> Any:
 
 
 @jit
+def _value(key: Whole) -> Any:
+    """Return the float32 that has such ordered bits."""
+    bits = np.int32(key ^ np.int32(np.int32(key >> _SIGN) & _LOW31))
+    return bits.view(np.float32)
+
+
+@jit
 def packed(key: Whole, rest: Whole, t: Whole) -> Any:
     """Return an ordered key whose low bits are given up to carry the index t."""
     return np.int32(np.int32(key & rest) | np.int32(t))
@@ -57,12 +64,7 @@ def disagreement(up: Array, down: Array) -> Any:
     for t in range(up.size):
         top = max(top, _ordered(up[t]))
         bottom = min(bottom, _ordered(down[t]))
-    ends = np.empty(2, np.int32)
-    ends[0], ends[1] = top, bottom
-    for e in range(2):
-        ends[e] = np.int32(ends[e] ^ np.int32(np.int32(ends[e] >> _SIGN) & _LOW31))
-    values = ends.view(np.float32)
-    return values[0] - values[1]
+    return _value(top) - _value(bottom)
 
 
 @jit
@@ -132,6 +134,15 @@ def index_mask(count: int) -> Any:
 
 
 @jit
+def difference(p: Array, f: Array) -> Array:
+    """Return F = p − f; a loop compiles in a tenth of the time of an array expression."""
+    F = np.empty(p.size)
+    for t in range(p.size):
+        F[t] = p[t] - f[t]
+    return F
+
+
+@jit
 def group_range(
     F: Array, beta: Array, lo: Array, hi: Array, group: Groups, g: int
 ) -> tuple[float, float]:
@@ -154,12 +165,13 @@ def ascents(
 
     F is shifted by the middle of the violating range: float32 is fine-grained where it matters.
     """
-    up = np.full((groups, F.size), -NEVER, np.float32)
-    down = np.full((groups, F.size), NEVER, np.float32)
+    up = np.empty((groups, F.size), np.float32)
+    down = np.empty((groups, F.size), np.float32)
     for g in range(groups):
         top, bottom = group_range(F, beta, lo, hi, group, g)
         shift = 0.5 * (top + bottom) if top > -np.inf and bottom < np.inf else 0.0
         for t in range(F.size):
+            up[g, t], down[g, t] = -NEVER, NEVER
             if group[t] == g:
                 F[t] -= shift
                 if beta[t] < hi[t]:

@@ -10,6 +10,7 @@ import typer
 
 from mercer._interrupts import interruptible
 from mercer.cli import options
+from mercer.cli.first_run import compiling_ahead
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def fit(
             words = f"{done} of {total}"
             show(done, total, words if best == float("-inf") else f"{words}, best {best:.3f}")
 
-        study = run(plan, time_limit=time_limit, callback=watch)
+        with compiling_ahead(plan.machine.name):
+            study = run(plan, time_limit=time_limit, callback=watch)
     study.save(model_path)
     study.write_report(report_path)
     if as_json:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mercer.cli.first_run import compiling_in_words
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -83,15 +85,26 @@ def bar(console: Console, title: str, shown: bool) -> Iterator[Callable[[int, in
     if not (shown and console.is_terminal):
         yield lambda done, total, words: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Compiling(ProgressColumn):
+        """What a first run does while the bar stands still."""
+
+        def render(self, task: Any) -> Text:
+            return Text(compiling())
 
     columns = (
         TextColumn("  {task.description}"),
         BarColumn(bar_width=30),
         TextColumn("{task.fields[words]}"),
+        Compiling(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with (
+        compiling_in_words() as compiling,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
         task = progress.add_task(safe(title), total=None, words="")
 
         def show(done: int, total: int, words: str) -> None:
