@@ -152,7 +152,7 @@ def _solve(
             status = stopped
             break
         added = _grow(cache, problem, at, kept)
-        if tight and not added and gap > 0.5 * best:
+        if tight and not added and not gap <= 0.5 * best:
             status = Status.STALLED
             break
         best, tight = min(gap, best), not added
@@ -289,7 +289,7 @@ def _descend(
             gap = bounds.primal - lower
         # Near rounding the gap falls no further.
         stuck = gap >= 0.999 * best and best <= 1e-10 * problem.yy
-        if gap <= max(goal, problem.rounding) or stuck:
+        if not gap > max(goal, problem.rounding) or stuck:
             break
         best = min(best, gap)
     return epochs, proof

@@ -49,6 +49,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -128,6 +129,7 @@ class _LinearMachine(_LinearParameters):
             order="C",
             accept_large_sparse=False,
         )
+        check_squares(read[0], "X")
         return read
 
     @property
@@ -377,6 +379,7 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
         self._check_combination("l2", squared)
         gram, kept, C = self._read_weights(X, sample_weight)
         targets = np.asarray(y, dtype=np.float64).ravel()[kept]
+        check_squares(targets, "y")
         problem = regressor(targets, C, float(self.epsilon), squared, self._constant)
         method = linear_solver(problem, gram, check_random_state(self.random_state))
         self._publish([method.solve(problem, gram, self._budget)], X.shape[0], kept)

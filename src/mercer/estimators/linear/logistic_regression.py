@@ -39,6 +39,7 @@ from mercer._typing import (
 )
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -163,6 +164,7 @@ class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
+        check_squares(X, "X")
         self.classes_, labels = read_classes(y)
         if self.solver == "liblinear" and len(self.classes_) > 2:
             raise InvalidParameter(

@@ -17,6 +17,7 @@ from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weig
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.magnitudes import check_range
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
@@ -124,6 +125,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
         coef = np.stack([solution.value.w for solution in solutions])
         # The objective has no factors of one half.
         self.certificates_ = [in_units(solution.certificate, 2.0) for solution in solutions]
+        check_range(self.certificates_)
         self.certificate_ = Certificate.total(self.certificates_)
         intercepts = data.intercepts(coef).astype(X.dtype)
         self.coef_: Array = (coef[0] if len(coef) == 1 else coef).astype(X.dtype)

@@ -26,6 +26,7 @@ from mercer._sklearn import (
 from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.magnitudes import check_range
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
@@ -170,7 +171,14 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         if sample_weight is None or isinstance(sample_weight, Number):
             return None
         weights: Array = check_sample_weight(sample_weight, X, dtype=np.float64)
-        return np.asarray(weights * (len(weights) / weights.sum()))
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        if np.isinf(total):
+            raise InvalidInput(
+                f"The weights of the samples, up to {weights.max():.2g}, add up to more than "
+                "floating-point numbers hold. Scale sample_weight: only its ratios count."
+            )
+        return np.asarray(weights * (len(weights) / total))
 
     def _check_gram(self, X: Matrix, data: Centred) -> None:
         given = isinstance(self.precompute, np.ndarray) and not sparse.issparse(X)
@@ -204,6 +212,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         coef = np.stack([solution.value.w for solution in solutions])
         # In scikit-learn's units, where the loss is a mean over the rows.
         self.certificates_ = [in_units(solution.certificate, 1 / n) for solution in solutions]
+        check_range(self.certificates_)
         self.certificate_ = Certificate.total(self.certificates_)
         gaps = np.array([max(certificate.gap, 0.0) for certificate in self.certificates_])
         rounds = [certificate.iterations for certificate in self.certificates_]
@@ -325,6 +334,7 @@ def enet_path(
     for at, solution in enumerate(path):
         coefs[:, at] = solution.value.w
         certificates.append(in_units(solution.certificate, 1 / n))
+    check_range(certificates)
     warn_unfinished(certificates, tol)
     gaps = np.array([max(certificate.gap, 0.0) for certificate in certificates])
     rounds = [certificate.iterations for certificate in certificates]
