@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from mercer._files.fields import TEXT, Maybe, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
@@ -18,6 +17,7 @@ from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.magnitudes import check_range
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
@@ -30,7 +30,7 @@ from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
 
 
 @parameters
-class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
+class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 
     min ‖y − Xw − b‖² + α‖w‖²
@@ -99,10 +99,10 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Ridge:
         """Fit the weights to the rows of X and their targets y, one column for each target."""
         self._check_solver(sparse.issparse(X))
-        X, y = validate_data(
-            self,
+        X, y = self._read_rows(
             X,
             y,
+            labels=False,
             accept_sparse="csc",
             dtype=[np.float64, np.float32],
             multi_output=True,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from mercer._files.fields import Maybe, State
 from mercer._sklearn import (
@@ -26,7 +26,8 @@ from mercer._sklearn import (
 from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
-from mercer.estimators.linear.magnitudes import check_range
+from mercer.estimators.linear.magnitudes import check_range, check_squares
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
@@ -41,7 +42,7 @@ SHARPNESS = 1e-2
 
 
 @parameters
-class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
+class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
@@ -139,16 +140,19 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
                 stacklevel=2,
             )
         if check_input:
-            X, y = validate_data(
-                self,
+            X, y = self._read_rows(
                 X,
                 y,
+                labels=False,
                 accept_sparse="csc",
                 dtype=[np.float64, np.float32],
                 accept_large_sparse=False,
                 multi_output=True,
                 y_numeric=True,
             )
+        else:
+            check_squares(X, "X")
+            check_squares(y, "y")
         weights = self._read_weights(X, sample_weight)
         data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
         self._check_gram(X, data)
@@ -308,6 +312,8 @@ def enet_path(
         raise InvalidParameter(f"l1_ratio={l1_ratio!r} is a share; give a number from 0 to 1.")
     X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32])
     y = check_array(y, dtype=np.float64, ensure_2d=False)
+    check_squares(X, "X")
+    check_squares(y, "y")
     if y.ndim != 1:
         raise InvalidInput(
             f"y has the shape {y.shape}; a path is for one target: call it for each column."
