@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -20,7 +20,7 @@ class QuickReading:
     All else goes the way of scikit-learn.
     """
 
-    _parameter_constraints: Any
+    _parameter_constraints: ClassVar[dict[str, Any]]
     n_features_in_: int
 
     @classmethod
