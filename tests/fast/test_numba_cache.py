@@ -47,6 +47,14 @@ EXERCISES = {
         squares, chosen = np.ones((4, 2)), np.zeros((4, 2), dtype=np.int64)
         _fast.neighbours.merge(squares, chosen, squares.copy(), chosen + 1)
     """,
+    "logistic": """
+        import numpy as np
+        from mercer import LogisticRegression
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        LogisticRegression().fit(X, (X[:, 0] > 0).astype(int))
+        LogisticRegression(fit_intercept=False).fit(X, X[:, 0] > 0)
+    """,
     "network": """
         import warnings
         import numpy as np

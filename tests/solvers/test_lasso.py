@@ -10,7 +10,7 @@ from mercer import ElasticNet, Lasso, _fast, enet_path
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.lasso import WorkingSets
+from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
 
 
 def correlated(n, p, seed=0, nearness=0.9):
@@ -195,3 +195,17 @@ def test_fits_count_what_they_screen():
     assert all(0 < count < 300 for count in wide.n_screened_)
     assert Lasso(0.3).fit(X, y).n_screened_ == wide.n_screened_[0]
     assert Lasso(0.3).fit(X[:, :10], y).n_screened_ == 0
+
+
+def test_few_columns_at_once_give_the_same_as_working_sets():
+    random = np.random.default_rng(3)
+    X = random.normal(size=(200, 8))
+    y = X[:, 0] - 2 * X[:, 3] + random.normal(size=200)
+    gram, budget = FeatureGram.of_rows(X), Budget(tol=1e-8)
+    for l1, l2, positive in [(5.0, 0.0, False), (5.0, 3.0, False), (20.0, 0.0, True)]:
+        problem = LassoProblem(y, l1, l2, positive)
+        at_once = ElasticNetDescent().solve(problem, gram, budget)
+        in_sets = WorkingSets().solve(problem, gram, budget)
+        np.testing.assert_allclose(at_once.value.w, in_sets.value.w, atol=1e-6)
+        assert at_once.certificate.relative_gap <= 1e-8
+        assert at_once.statistics.details["screened"] == 0

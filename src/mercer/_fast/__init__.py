@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         kmers as kmers,
         lasso as lasso,
         log_cosh as log_cosh,
+        logistic as logistic,
         multiclass as multiclass,
         neighbours as neighbours,
         network as network,

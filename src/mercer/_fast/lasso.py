@@ -85,9 +85,9 @@ def descend_to_gap(
         if dual > best:
             best = dual
             proof[:] = w
-        if primal - best > goal and kept == LAST:
+        if kept == LAST:  # whatever the gap is: ``kept`` is an index, and the gap may be NaN
             kept = 0
-            if extrapolate(W, S, l2, ahead, slopes):
+            if primal - best > goal and extrapolate(W, S, l2, ahead, slopes):
                 lower, dual = bounds(q, yy, l1, l2, positive, ahead, slopes)
                 if dual > best:
                     best = dual
@@ -96,7 +96,7 @@ def descend_to_gap(
                     primal = lower
                     w[:] = ahead
                     g[:] = slopes
-        if primal - best <= goal or epoch == epochs:
+        if not primal - best > goal or epoch == epochs:
             break
         descend(G, l1, l2, positive, w, g, order, 1, 0.0)
         W[kept] = w

@@ -1,4 +1,4 @@
-"""Four ways to the principal components of centred data, and their likeliest number."""
+"""Five ways to the principal components of centred data, and their likeliest number."""
 
 from __future__ import annotations
 
@@ -67,6 +67,32 @@ def _covariance(X: Matrix, mean: Array) -> Array:
         C = product.toarray() if sparse.issparse(product) else np.asarray(product)
         return np.asarray((C - n * np.outer(mean, mean)) / (n - 1))
     return np.asarray(scatter(X, mean) / X.dtype.type(n - 1))
+
+
+def gram_components(X: Array, mean: Array, count: int) -> Decomposition:
+    """Find leading directions from the whole of the smaller of RᵀR and RRᵀ, R = X − 1x̄ᵀ.
+
+    Products with the data then give lengths and the other side with the digits that squares lose.
+    """
+    n, d = X.shape
+    A = _Centred(X, mean)
+    if d <= n:
+        S = scatter(X, mean)
+    else:
+        R = X - mean
+        S = R @ R.T
+    size = len(S)
+    total = float(np.trace(S, dtype=np.float64)) / (n - 1)
+    with _parallel.one_blas_thread() if size <= _SMALL else nullcontext():
+        _, vectors = linalg.eigh(S, check_finite=False, subset_by_index=(size - count, size - 1))
+        if d <= n:
+            U, s, Vt = linalg.svd(A.times(vectors), full_matrices=False, check_finite=False)
+            Vt = Vt @ vectors.T
+        else:
+            U, s, Vt = linalg.svd(R.T @ vectors, full_matrices=False, check_finite=False)
+            U, Vt = vectors @ Vt.T, U.T
+    U, Vt = svd_flip(U, Vt, u_based_decision=False)
+    return Decomposition(s**2 / (n - 1), Vt, total, U * s)
 
 
 def lanczos_components(

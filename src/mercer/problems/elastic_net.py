@@ -235,7 +235,9 @@ class LassoProblem:
 
     def judge(self, w: Array, c: Array, rr: float, yr: float) -> LassoAnswer:
         """Judge weights of which Xᵀr, ‖r‖² and yᵀr are known, r = y − Xw."""
-        primal = rr / 2 + self.l1 * float(np.abs(w).sum()) + self.l2 * float(w @ w) / 2
+        primal = rr / 2 + self.l1 * float(np.abs(w).sum())
+        if self.l2 > 0.0:  # the squares of huge weights count only then
+            primal += self.l2 * float(w @ w) / 2
         dual, scale = max([(self._dual(s, c, rr, yr), s) for s in self._scales(w, c)])
         return LassoAnswer(w, c, rr, yr, Bounds(primal, dual), c, scale)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr, expit
+from scipy.special import entr
 
+from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
@@ -87,6 +89,10 @@ class LogisticProblem:
         ``bias`` is where the search for it starts.
         """
         b = self._first_bias() if bias is None else bias
+        if self.classes == 2 and self.intercept:
+            p = np.empty(len(F))
+            best, loss = _fast.logistic.best_bias(_odds(F), float(b[0]), self.signs, self.C, p)
+            return self._binary_view(p, np.array([best]), loss)
         view = self.view(F, b)
         if not self.intercept:
             return view
@@ -112,12 +118,11 @@ class LogisticProblem:
 
     def view(self, F: Array, bias: Array) -> View:
         """Return shares, weights and loss at values F with a given bias."""
-        Z = F + bias
         if self.classes == 2:
-            y = self.labels.astype(np.float64)
-            P = expit(Z)
-            loss = float(self.C @ np.logaddexp(0.0, np.where(y > 0, -Z[:, 0], Z[:, 0])))
-            return View(P, (self.C * (y - P[:, 0]))[:, None], bias, loss)
+            p = np.empty(len(F))
+            loss = _fast.logistic.look(_odds(F), float(bias[0]), self.signs, self.C, p)[0]
+            return self._binary_view(p, bias, loss)
+        Z = F + bias
         Z = Z - Z.max(axis=1, keepdims=True)
         P = np.exp(Z)
         totals = P.sum(axis=1)
@@ -128,6 +133,15 @@ class LogisticProblem:
         beta[rows, self.labels] += 1.0
         beta *= self.C[:, None]
         return View(P, beta, bias, loss)
+
+    @cached_property
+    def signs(self) -> Array:
+        """+1 for rows of the second of two classes, −1 for those of the first."""
+        return np.where(self.labels > 0, 1.0, -1.0)
+
+    def _binary_view(self, p: Array, bias: Array, loss: float) -> View:
+        beta = self.C * ((self.labels > 0) - p)
+        return View(p[:, None], beta[:, None], bias, loss)
 
     def second_derivative(self, view: View) -> Callable[[Array], Array]:
         """Return U ↦ the second derivative of the loss times U, the bias following along."""
@@ -154,11 +168,11 @@ class LogisticProblem:
         too, so that systems for the others can be solved.
         """
         if self.classes == 2:
-            H = np.array([[float(self.curvatures(view).sum())]])
-        else:
-            weighted = self.C[:, None] * view.P
-            totals = weighted.sum(axis=0)
-            H = np.diag(totals) - view.P.T @ weighted + float(totals.sum()) / self.classes**2
+            total = float(self.curvatures(view).sum())
+            return np.array([[1 / total if total > 0 else 0.0]])
+        weighted = self.C[:, None] * view.P
+        totals = weighted.sum(axis=0)
+        H = np.diag(totals) - view.P.T @ weighted + float(totals.sum()) / self.classes**2
         return np.asarray(np.linalg.pinv(H, hermitian=True))
 
     def _plain_curve(self, view: View, U: Array) -> Array:
@@ -218,6 +232,11 @@ class LogisticProblem:
             stationarity=distance,
             dual_feasibility=drift if self.penalised else max(drift, distance),
         )
+
+
+def _odds(F: Array) -> Array:
+    """Return the only column of F in the one form that compiled code is made for."""
+    return np.ascontiguousarray(F[:, 0], dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ MOST_NEWTON = 2_000
 """Weights up to which Newton steps are cheap."""
 _JITTER = 1e-12
 """What is added to the diagonal of dependent columns, as a share of its mean."""
-_EXACT = 1e-9
+_EXACT = 1e-12
 """Slopes of used columns, as a share of λ₁, that say that a Newton step has landed."""
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 """Penalties on the way to a small one, as shares of the smallest that gives zeros only."""
@@ -105,7 +105,9 @@ class ElasticNetDescent(WorkingSets):
         cache = self._columns(problem, gram)
         design, epochs = cache.design, 0
         at = _first(problem, cache, start)
-        if not at.w.any() and design.shape[1] > design.shape[0]:
+        if cache.few:
+            cache.add(np.flatnonzero(~cache.inside))
+        elif not at.w.any() and design.shape[1] > design.shape[0]:
             largest = float(np.abs(at.c).max(initial=0.0))
             for share in _SHARES:
                 if share * largest <= 1.5 * problem.l1:
@@ -152,7 +154,7 @@ def _solve(
             status = stopped
             break
         added = _grow(cache, problem, at, kept)
-        if tight and not added and gap > 0.5 * best:
+        if tight and not added and not gap <= 0.5 * best:
             status = Status.STALLED
             break
         best, tight = min(gap, best), not added
@@ -289,7 +291,7 @@ def _descend(
             gap = bounds.primal - lower
         # Near rounding the gap falls no further.
         stuck = gap >= 0.999 * best and best <= 1e-10 * problem.yy
-        if gap <= max(goal, problem.rounding) or stuck:
+        if not gap > max(goal, problem.rounding) or stuck:
             break
         best = min(best, gap)
     return epochs, proof

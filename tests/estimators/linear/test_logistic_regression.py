@@ -210,3 +210,18 @@ def test_bad_input():
         LogisticRegression(C=-1.0).fit(X, y)
     constant = LogisticRegression().fit(np.ones((20, 2)), np.arange(20) % 2)
     np.testing.assert_allclose(constant.predict_proba(np.ones((1, 2))), 0.5)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"fit_intercept": False}, {"solver": "liblinear"}], ids=str
+)
+def test_more_columns_than_rows_are_solved_by_rows(options):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 90))
+    y = (X[:, 0] + random.normal(size=30) > 0).astype(int)
+    wide = LogisticRegression(tol=1e-8, **options).fit(X, y)
+    # Sparse data are solved by columns.
+    other = LogisticRegression(tol=1e-8, **options).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(wide.coef_, other.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(wide.intercept_, other.intercept_, rtol=1e-6, atol=1e-9)
+    assert wide.certificate_.relative_gap <= 1e-8

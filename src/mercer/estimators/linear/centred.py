@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Array, Matrix
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import Design, LassoProblem
 
@@ -21,6 +22,9 @@ class Centred:
     def __init__(self, X: Matrix, Y: Array, weights: Array | None, intercept: bool) -> None:
         X = X.astype(np.float64) if X.dtype != np.float64 else X
         Y = Y.astype(np.float64)
+        if weights is not None:
+            check_squares(X, "X", weights)
+            check_squares(Y, "y", weights)
         self.x_mean: Array = np.zeros(X.shape[1])
         self.y_mean: Array = np.zeros(Y.shape[1])
         if intercept:

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from mercer import _parallel
 from mercer._files.fields import (
@@ -49,6 +48,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -98,7 +98,7 @@ class _LinearParameters:
     }
 
 
-class _LinearMachine(_LinearParameters):
+class _LinearMachine(QuickReading, _LinearParameters):
     """What the two machines share: reading data, warnings, publishing weights."""
 
     STATE: ClassVar[State] = {
@@ -118,17 +118,16 @@ class _LinearMachine(_LinearParameters):
         tags.input_tags.sparse = True
         return tags
 
-    def _read(self, X: Objects, y: Targets) -> tuple[Any, Any]:
-        read: tuple[Any, Any] = validate_data(
-            self,
+    def _read(self, X: Objects, y: Targets, labels: bool) -> tuple[Any, Any]:
+        return self._read_rows(
             X,
             y,
+            labels=labels,
             accept_sparse="csr",
             dtype=np.float64,
             order="C",
             accept_large_sparse=False,
         )
-        return read
 
     @property
     def _constant(self) -> float:
@@ -141,7 +140,10 @@ class _LinearMachine(_LinearParameters):
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> _Weighted:
         """Return the rows whose weight is positive, their places and C times their weights."""
-        weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+        if sample_weight is None:
+            weights = np.ones(X.shape[0])
+        else:
+            weights = check_sample_weight(sample_weight, X, dtype=np.float64)
         kept = np.flatnonzero(weights > 0)
         if not kept.size:
             raise InvalidInput(
@@ -260,17 +262,20 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> LinearSVC:
         """Fit the machine to the rows of X and their classes y."""
-        X, y = self._read(X, y)
-        check_classification_targets(y)
+        X, y = self._read(X, y, labels=True)
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise InvalidInput(
                 "This solver needs samples of at least 2 classes in the data, but the data "
                 f"contains only one class: {self.classes_[0]!r}"
             )
-        factors = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
-        )
+        factors = np.ones(len(self.classes_))
+        if self.class_weight is not None:
+            factors = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y, sample_weight=sample_weight
+            )
         read = self._read_weights(X, sample_weight)
         labels = labels[read.kept]
         if self.multi_class == "crammer_singer":
@@ -372,7 +377,7 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> LinearSVR:
         """Fit the machine to the rows of X and their targets y."""
-        X, y = self._read(X, y)
+        X, y = self._read(X, y, labels=False)
         squared = self.loss == "squared_epsilon_insensitive"
         self._check_combination("l2", squared)
         gram, kept, C = self._read_weights(X, sample_weight)

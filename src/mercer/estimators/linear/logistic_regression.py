@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._files.fields import LABELS, Numbers, State
 from mercer._sklearn import (
@@ -39,6 +39,7 @@ from mercer._typing import (
 )
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -67,7 +68,7 @@ SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
 
 @parameters
-class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Logistic regression for two or more classes, exact and certified.
 
     min ½ Σ_c ‖w_c‖² + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y),  y = yᵢ
@@ -160,8 +161,8 @@ class LogisticRegression(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     ) -> LogisticRegression:
         """Fit the weights to the rows of X and their classes y."""
         C = read_price(self)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        X, y = self._read_rows(
+            X, y, labels=True, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         self.classes_, labels = read_classes(y)
         if self.solver == "liblinear" and len(self.classes_) > 2:
@@ -283,7 +284,8 @@ def _check_solver(solver: str, penalty: str | None, dual: bool) -> None:
 
 def read_classes(y: Targets) -> tuple[Any, IntArray]:
     """Return the classes and the place of each label among them."""
-    check_classification_targets(y)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"):
+        check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise InvalidInput(
@@ -302,7 +304,9 @@ def read_weights(
     labels: IntArray,
 ) -> Array:
     """Return the weight of each row, that of its class included."""
-    weights: Array = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
+    weights: Array = np.ones(X.shape[0])
+    if sample_weight is not None:
+        weights = np.array(check_sample_weight(sample_weight, X, dtype=np.float64))
     if class_weight is not None:
         factors = compute_class_weight(
             class_weight, classes=classes, y=y, sample_weight=sample_weight

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from mercer._files.fields import TEXT, Maybe, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.magnitudes import check_range
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
@@ -29,7 +30,7 @@ from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
 
 
 @parameters
-class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
+class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 
     min ‖y − Xw − b‖² + α‖w‖²
@@ -98,10 +99,10 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Ridge:
         """Fit the weights to the rows of X and their targets y, one column for each target."""
         self._check_solver(sparse.issparse(X))
-        X, y = validate_data(
-            self,
+        X, y = self._read_rows(
             X,
             y,
+            labels=False,
             accept_sparse="csc",
             dtype=[np.float64, np.float32],
             multi_output=True,
@@ -124,6 +125,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, LinearModel):
         coef = np.stack([solution.value.w for solution in solutions])
         # The objective has no factors of one half.
         self.certificates_ = [in_units(solution.certificate, 2.0) for solution in solutions]
+        check_range(self.certificates_)
         self.certificate_ = Certificate.total(self.certificates_)
         intercepts = data.intercepts(coef).astype(X.dtype)
         self.coef_: Array = (coef[0] if len(coef) == 1 else coef).astype(X.dtype)

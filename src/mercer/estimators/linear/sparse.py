@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from mercer._files.fields import Maybe, State
 from mercer._sklearn import (
@@ -26,6 +26,8 @@ from mercer._sklearn import (
 from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.magnitudes import check_range, check_squares
+from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
@@ -40,7 +42,7 @@ SHARPNESS = 1e-2
 
 
 @parameters
-class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
+class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
@@ -138,16 +140,19 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
                 stacklevel=2,
             )
         if check_input:
-            X, y = validate_data(
-                self,
+            X, y = self._read_rows(
                 X,
                 y,
+                labels=False,
                 accept_sparse="csc",
                 dtype=[np.float64, np.float32],
                 accept_large_sparse=False,
                 multi_output=True,
                 y_numeric=True,
             )
+        else:
+            check_squares(X, "X")
+            check_squares(y, "y")
         weights = self._read_weights(X, sample_weight)
         data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
         self._check_gram(X, data)
@@ -170,7 +175,14 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         if sample_weight is None or isinstance(sample_weight, Number):
             return None
         weights: Array = check_sample_weight(sample_weight, X, dtype=np.float64)
-        return np.asarray(weights * (len(weights) / weights.sum()))
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
+        if np.isinf(total):
+            raise InvalidInput(
+                f"The weights of the samples, up to {weights.max():.2g}, add up to more than "
+                "floating-point numbers hold. Scale sample_weight: only its ratios count."
+            )
+        return np.asarray(weights * (len(weights) / total))
 
     def _check_gram(self, X: Matrix, data: Centred) -> None:
         given = isinstance(self.precompute, np.ndarray) and not sparse.issparse(X)
@@ -204,6 +216,7 @@ class ElasticNet(MultiOutputMixin, RegressorMixin, LinearModel):
         coef = np.stack([solution.value.w for solution in solutions])
         # In scikit-learn's units, where the loss is a mean over the rows.
         self.certificates_ = [in_units(solution.certificate, 1 / n) for solution in solutions]
+        check_range(self.certificates_)
         self.certificate_ = Certificate.total(self.certificates_)
         gaps = np.array([max(certificate.gap, 0.0) for certificate in self.certificates_])
         rounds = [certificate.iterations for certificate in self.certificates_]
@@ -299,6 +312,8 @@ def enet_path(
         raise InvalidParameter(f"l1_ratio={l1_ratio!r} is a share; give a number from 0 to 1.")
     X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32])
     y = check_array(y, dtype=np.float64, ensure_2d=False)
+    check_squares(X, "X")
+    check_squares(y, "y")
     if y.ndim != 1:
         raise InvalidInput(
             f"y has the shape {y.shape}; a path is for one target: call it for each column."
@@ -325,6 +340,7 @@ def enet_path(
     for at, solution in enumerate(path):
         coefs[:, at] = solution.value.w
         certificates.append(in_units(solution.certificate, 1 / n))
+    check_range(certificates)
     warn_unfinished(certificates, tol)
     gaps = np.array([max(certificate.gap, 0.0) for certificate in certificates])
     rounds = [certificate.iterations for certificate in certificates]

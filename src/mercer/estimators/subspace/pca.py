@@ -27,6 +27,7 @@ from mercer.linalg.principal_components import (
     Decomposition,
     centred_svd,
     covariance_eigh,
+    gram_components,
     lanczos_components,
     likeliest_dimension,
     randomised_components,
@@ -34,6 +35,9 @@ from mercer.linalg.principal_components import (
 from mercer.linalg.scatter import column_sums
 
 _FLOATS = [np.float64, np.float32]
+
+_SMALL_SIDE = 1_000
+"""Rows or columns whose inner products and eigenvectors take some 0.1 s, as an iteration may."""
 
 
 @parameters
@@ -198,6 +202,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if solver == "covariance_eigh":
             count = wanted if isinstance(wanted, int) else None
             return covariance_eigh(X, self.mean_, count)
+        if solver == "gram":
+            return gram_components(X, self.mean_, wanted)
         if solver == "randomized":
             rounds = self.iterated_power
             if isinstance(rounds, str):
@@ -208,7 +214,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _checked_count(self, solver: str, n: int, d: int) -> Any:
         wanted, most = self.n_components, min(n, d)
-        truncated = solver in ("arpack", "lanczos", "randomized")
+        truncated = solver in ("arpack", "lanczos", "randomized", "gram")
         if wanted is None:
             return most - 1 if solver in ("arpack", "lanczos") else most
         if isinstance(wanted, str):
@@ -326,7 +332,14 @@ def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tu
             "the data is the cheapest."
         )
     count = 0 if n_components is None or isinstance(n_components, str) else n_components
-    if max(n, d) > 500 and 1 <= count < 0.2 * min(n, d):
+    few = max(n, d) > 500 and 1 <= count < 0.2 * min(n, d)
+    if few and min(n, d) <= _SMALL_SIDE:
+        return "gram", (
+            f"Eigenvectors of the inner products of the {min(n, d):,} "
+            f"{'columns' if d <= n else 'rows'}: so few that their matrix costs less than the "
+            "products of an iteration."
+        )
+    if few:
         return "lanczos", (
             f"Block Lanczos: {count:,} of {min(n, d):,} components need a few products with "
             "the data, no whole decomposition."
