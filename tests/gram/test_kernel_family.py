@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import RBF, Gram, Linear, Matern, Periodic, White
+from mercer import RBF, Constant, Gram, Linear, Matern, Periodic, White
 from mercer.exceptions import NumericalOverflow
 from mercer.gram.kernel_family import SMALL, KernelFamily
 from mercer.kernels.vectors.dot import Polynomial
@@ -13,6 +13,8 @@ KERNELS = [
     2.0 * RBF(length_scale=[1.0, 2.0, 0.5]) + White(0.1),
     Matern(2.5, length_scale=[1.0, 2.0, 3.0]) * Periodic(1.5, 0.7) + 0.3 * Linear(),
     (RBF(0.5) + 0.5 * Linear()).normalized(),
+    Constant(2.0) * RBF(0.7) + 0.5 * (Matern(1.5, length_scale=[1.0, 2.0, 3.0]) + White(0.2)) + 0.3,
+    Matern(0.5, sigma=2.0) * Constant(1.5) + 2.0 * White(0.1),
 ]
 
 
@@ -72,3 +74,25 @@ def test_values_that_overflow_are_named():
     family = KernelFamily(kernel, kernel.encode(np.full((3, 1), 1e9)), [])
     with pytest.raises(NumericalOverflow, match="row 0"):
         family.matrix(np.zeros(0))
+
+
+def test_parameters_that_are_not_learnt_keep_their_values():
+    kernel = 2.0 * RBF(length_scale=[1.0, 2.0, 0.5]) + White(0.1)
+    whole, X = family_of(kernel, 30)
+    names = ["right__noise", "left__kernel__length_scale[1]"]
+    family = KernelFamily(kernel, whole.points, names)
+    theta = np.log([0.3, 1.1])
+    changed = kernel.with_parameters(dict(zip(names, np.exp(theta), strict=True)))
+    np.testing.assert_allclose(family.matrix(theta), changed(X), rtol=1e-12)
+    ones = np.ones((30, 30))
+    sums, _ = family.contract(theta, lambda i, j: ones[i, j])
+    gradients = dict(changed.gradients(X))
+    np.testing.assert_allclose(sums, [gradients[name].sum() for name in names], rtol=1e-12)
+
+
+def test_rows_that_are_the_same_object_share_their_noise():
+    kernel = RBF(length_scale=1.0) + White(0.5)
+    family, _ = family_of(kernel, 10)
+    twice = family.take(np.array([0, 0, 1]))
+    K = twice.matrix(np.log([1.0, 0.5]))
+    assert K[0, 1] == pytest.approx(1.5)

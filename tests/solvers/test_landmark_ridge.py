@@ -1,5 +1,7 @@
 """Ridge regression on landmarks against a dense factorisation, where rounding hurts too."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.solvers.base import Budget
 from mercer.solvers.landmark_newton import LandmarkNewton
 from mercer.solvers.landmark_preconditioner import worthwhile_share
-from mercer.solvers.landmark_ridge import LandmarkConjugateGradients
+from mercer.solvers.landmark_ridge import LandmarkConjugateGradients, normal_matrix
 
 
 def _problem(gamma, constant, rows=1500, count=60, weights=None, targets=1):
@@ -64,6 +66,30 @@ def test_the_answer_is_that_of_a_dense_solver(gamma, alpha, constant):
     assert proof.status == "optimal"
     assert np.abs(values - expected).max() < 1e-6
     assert proof.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize(("gamma", "alpha"), [(0.5, 1e-1), (0.01, 1e-3), (5.0, 10.0)])
+def test_steps_lead_where_the_factor_does(gamma, alpha, constant):
+    X, Y, kernel, kept, basis, passes = _problem(gamma, constant, targets=2)
+    expected = _naive(X, Y, kernel, kept, alpha, constant)
+    problem, budget = LandmarkRidge(alpha, constant, 2), Budget(tol=1e-8, max_iter=500)
+    in_pieces = LandmarkGram(basis, passes)
+    held = LandmarkGram.of(basis, kernel.encode(X), Y, None, constant, hold=1 << 30)
+    by_steps = LandmarkConjugateGradients(normal_matrix(in_pieces, alpha, 1e-8))
+    for method, gram in [
+        (by_steps, in_pieces),
+        (LandmarkConjugateGradients(), in_pieces),
+        (LandmarkConjugateGradients(), held),
+    ]:
+        found = method.solve(problem, gram, budget)
+        values = kernel(X, kept) @ found.value.coefficients(gram) + found.value.constants
+        assert found.certificate.status == "optimal"
+        assert np.abs(values - expected).max() < 1e-6
+        judged = problem.certify(replace(found.value, sums=None), in_pieces)
+        assert found.certificate.primal == pytest.approx(judged.primal, rel=1e-9)
+        assert found.certificate.dual == pytest.approx(judged.dual, rel=1e-9)
+        assert found.certificate.approximation_cost == pytest.approx(judged.approximation_cost)
 
 
 def test_weights_are_repetitions():

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         active_set as active_set,
         alignment as alignment,
         box_qp as box_qp,
+        contractions as contractions,
         coordinate as coordinate,
         exponentials as exponentials,
         kmers as kmers,

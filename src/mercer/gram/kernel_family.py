@@ -9,13 +9,14 @@ import numpy as np
 from mercer import _fast, _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.computed import Gram
+from mercer.gram.radial_sum import Part, RadialSum
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Block, Diagonal, Evaluator, Pairs, Values
 from mercer.kernels.points import Points
 from mercer.kernels.statistics import Statistic
 
 Weights = Callable[[slice, slice], Array]
-"""Gives tiles of a symmetric matrix on and below its diagonal."""
+"""Gives tiles of a symmetric matrix on and below its diagonal, above which nothing counts."""
 SMALL = 512
 """Rows up to which a matrix is one block, and statistics are kept: 2 MB each, an L2 cache."""
 _TILE = 256
@@ -50,6 +51,8 @@ class KernelFamily:
         self._pairs = Pairs(points, None, None, np.float64)
         self._values = AllPairs(self._pairs) if n <= SMALL else None
         self._last: tuple[bytes, Kernel] | None = None
+        self._sum = RadialSum.of(kernel, points, self.names)
+        self._last_parts: tuple[bytes, list[Part]] | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -64,8 +67,7 @@ class KernelFamily:
             return self.kernel
         key = theta.tobytes()
         if self._last is None or self._last[0] != key:
-            values = dict(zip(self.names, np.exp(self.scales * theta).tolist(), strict=True))
-            self._last = key, self.kernel.with_parameters(values)
+            self._last = key, self.kernel.with_parameters(self._parameters(theta))
             if self._values is not None:
                 self._values.forget_unused()
             else:
@@ -74,6 +76,10 @@ class KernelFamily:
 
     def matrix(self, theta: Array) -> Array:
         """Return K(θ) in float64, in memory of its own."""
+        if self._sum is not None:
+            K = self._matrix_of_sum(self._sum, theta)
+            if np.isfinite(np.add.reduce(K, axis=None)):
+                return K
         kernel = self.at(theta)
         if self._values is not None:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -82,6 +88,15 @@ class KernelFamily:
                 _fast.pairwise.mirror_upper(K)
                 return K
         return Evaluator(kernel, self._pairs, threads=self.threads).dense()
+
+    def _parameters(self, theta: Array) -> dict[str, float]:
+        return dict(zip(self.names, np.exp(self.scales * theta).tolist(), strict=True))
+
+    def _matrix_of_sum(self, of: RadialSum, theta: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            K, parts = of.matrix(self._parameters(theta))
+        self._last_parts = theta.tobytes(), parts
+        return K
 
     def gram(self, theta: Array) -> Gram:
         """Return K(θ) as a matrix that is computed anew, apart from all that is kept here."""
@@ -92,16 +107,25 @@ class KernelFamily:
     ) -> tuple[Array, Array]:
         """Return Σᵢⱼ Mᵢⱼ ∂Kᵢⱼ/∂θ and the products ∂K/∂θ V for every parameter.
 
-        ``weights(i, j)`` gives tiles of a symmetric M on and below its diagonal. Everything is
-        added up in an order that does not depend on the number of threads.
+        ``weights(i, j)`` gives tiles of a symmetric M on and below its diagonal, above which
+        nothing counts. Everything is added up in an order that does not depend on the number of
+        threads.
         """
-        kernel, n = self.at(theta), len(self)
+        n = len(self)
         V = np.zeros((n, 0)) if V is None else V
-        if self._values is not None:
-            everything = slice(0, n)
-            sums, products = self._contract_whole(kernel, weights(everything, everything), V)
+        everything = slice(0, n)
+        if self._sum is not None:
+            if self._last_parts is None or self._last_parts[0] != theta.tobytes():
+                self._matrix_of_sum(self._sum, theta)
+            assert self._last_parts is not None
+            M = weights(everything, everything)
+            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                sums, products = self._sum.contract(self._last_parts[1], M, V)
+        elif self._values is not None:
+            M = _whole(weights(everything, everything))
+            sums, products = self._contract_whole(self.at(theta), M, V)
         else:
-            sums, products = self._contract_tiles(kernel, weights, V)
+            sums, products = self._contract_tiles(self.at(theta), weights, V)
         return self.scales * sums, self.scales[:, None, None] * products
 
     def _contract_tiles(self, kernel: Kernel, weights: Weights, V: Array) -> tuple[Array, Array]:
@@ -115,7 +139,7 @@ class KernelFamily:
         def task(at: int) -> None:
             i, j = tiles[at]
             _parallel.check_stopped()
-            M = weights(i, j)
+            M = weights(i, j) if i != j else _whole(weights(i, j))
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                 found[at] = [
                     (self.names.index(name), float(np.vdot(M, slope)), slope @ V[j], slope.T @ V[i])
@@ -143,6 +167,11 @@ class KernelFamily:
                 sums[at] = np.vdot(M, slope)
                 np.matmul(slope, V, out=products[at])
         return sums, products
+
+
+def _whole(below: Array) -> Array:
+    """Return the symmetric matrix of which the lower triangle is given."""
+    return np.tril(below) + np.tril(below, -1).T
 
 
 class AllPairs(Values):

@@ -34,6 +34,8 @@ _STRIP = 256
 """Features that are computed at once where only their squares are wanted."""
 _SQUARE_BYTES = 1 << 26
 """Bytes of the block of kernel values that is squared at once."""
+_WHOLE_BYTES = 1 << 26
+"""Bytes of kernel values in float64 up to which a precise square keeps them for later passes."""
 
 
 class BlockPasses(PiecewisePasses):
@@ -53,7 +55,7 @@ class BlockPasses(PiecewisePasses):
         All cores by default.
     hold : int
         Bytes for kernel values that are kept from the first pass on, in float32: of all pieces, or
-        of as many as fit.
+        of as many as fit. Few values in float64 that were squared are kept too.
     """
 
     def __init__(
@@ -72,10 +74,15 @@ class BlockPasses(PiecewisePasses):
         self._local = local()
         self._hold = hold
         self._held: dict[int, tuple[Chunk, Array]] = {}
+        self._whole: tuple[Chunk, Evaluator, Array] | None = None
 
     def pieces(
         self, V: Array, rule: Rule, precise: bool, whitener: Array | None, done: int = 0
     ) -> Iterator[tuple[int, PassSums]]:
+        if precise and self._whole is not None and not done:
+            with _parallel.one_blas_thread():
+                yield 1, self._block_sums(*self._whole, V, rule, whitener, known=True)
+            return
         held = {} if precise else self._held
         numbers = range(done, len(self.chunks))
 
@@ -125,8 +132,12 @@ class BlockPasses(PiecewisePasses):
         V: Array,
         rule: Rule,
         whitener: Array | None = None,
+        known: bool = False,
     ) -> PassSums:
-        """Return sums; kernel values are computed and written to ``kept``, or taken from there."""
+        """Return sums; kernel values are computed and written to ``kept``, or taken from there.
+
+        They are ``known`` where they stand there already, as they do without an evaluator.
+        """
         dtype = np.dtype(np.float32) if evaluator is None else evaluator.pairs.dtype
         diagonal = None
         if whitener is not None:
@@ -144,7 +155,7 @@ class BlockPasses(PiecewisePasses):
             for tile in _cut(bands[number].start, bands[number].stop, height):
                 place = buffer[tile] if kept is not None else buffer[: tile.stop - tile.start]
                 block = place
-                if evaluator is not None:
+                if evaluator is not None and not known:
                     block = evaluator.values(tile, slice(0, len(self.landmarks)), place)
                 if kept is not None and block is not place:
                     kept[tile] = block
@@ -212,6 +223,10 @@ class BlockPasses(PiecewisePasses):
     def square(
         self, V: Array, weighting: Weighting, R: Array, share: float = 1.0, precise: bool = False
     ) -> Array:
+        if precise and share == 1.0 and self._compute_whole() is not None:
+            assert self._whole is not None
+            chunk, _, values = self._whole
+            return self._add_squares(chunk, V, weighting, R, values.copy(), None)
         some: list[Chunk] = []
         squares: Array | None = None
         chosen = waiting = 0
@@ -238,7 +253,10 @@ class BlockPasses(PiecewisePasses):
     ) -> Array:
         """Return ΨᵀDΨ over the rows of one piece, added to ``squares`` where these are given."""
         for tile in _cut(0, len(chunk), self._square_rows):
-            squares = self._add_squares(chunk.take(tile), V, weighting, R, precise, squares)
+            part = chunk.take(tile)
+            evaluator = self._evaluator(part, precise)
+            block = self._values_of(evaluator)
+            squares = self._add_squares(part, V, weighting, R, block, squares)
         assert squares is not None
         return squares
 
@@ -253,16 +271,11 @@ class BlockPasses(PiecewisePasses):
         V: Array,
         weighting: Weighting,
         R: Array,
-        precise: bool,
+        block: Array,
         squares: Array | None,
     ) -> Array:
-        """Add ΨᵀDΨ over the rows of one piece, in the precision of the blocks."""
-        evaluator = self._evaluator(chunk, precise)
-        self.evaluations += evaluator.pairs.shape[0] * evaluator.pairs.shape[1]
-        dtype = evaluator.pairs.dtype
-        rows, M = len(chunk), len(self.landmarks)
-        block = np.empty((rows, M), dtype=dtype)
-        evaluator.fill(block, slice(0, rows), slice(0, M))
+        """Add ΨᵀDΨ over the rows of one piece, in the precision of its values, which are lost."""
+        M, dtype = len(self.landmarks), block.dtype
         # Along its columns, which is how BLAS counts, the block is its transpose. One BLAS does it
         # all: threads of another one would spin meanwhile.
         gemm, gemv, trsm, syrk = get_blas_funcs(("gemm", "gemv", "trsm", "syrk"), (block,))
@@ -294,6 +307,24 @@ class BlockPasses(PiecewisePasses):
                 square[:M, -1] += border
                 square[-1, -1] += float((root**2).sum())
         return squares
+
+    def _compute_whole(self) -> Array | None:
+        """Return all kernel values in float64, computed once, None where they are not kept."""
+        size = 8 * self.rows * len(self.landmarks)
+        if self._whole is None and len(self.chunks) == 1 and size <= min(_WHOLE_BYTES, self._hold):
+            self._hold -= size
+            chunk = self.chunks.read(0)
+            evaluator = self._evaluator(chunk, precise=True)
+            self._whole = chunk, evaluator, self._values_of(evaluator)
+        return None if self._whole is None else self._whole[2]
+
+    def _values_of(self, evaluator: Evaluator) -> Array:
+        """Return the kernel values of a piece."""
+        rows, columns = evaluator.pairs.shape
+        self.evaluations += rows * columns
+        block = np.empty((rows, columns), dtype=evaluator.pairs.dtype)
+        evaluator.fill(block, slice(0, rows), slice(0, columns))
+        return block
 
     def _evaluator(self, chunk: Chunk, precise: bool) -> Evaluator:
         points = chunk.encode(self.kernel)

@@ -100,9 +100,13 @@ class Chunks:
             chunk = self.read(number)
             return chunk if work is None else work(chunk)
 
+        wanted = list(numbers)
+        if len(wanted) == 1:  # there is nothing to read meanwhile
+            yield wanted[0], fetch(wanted[0])
+            return
         with ThreadPoolExecutor(1, thread_name_prefix="mercer-read") as reader:
             waiting = None
-            for number in numbers:
+            for number in wanted:
                 coming = number, reader.submit(fetch, number)
                 if waiting is not None:
                     yield waiting[0], waiting[1].result()

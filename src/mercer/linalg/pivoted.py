@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 
 from mercer import _parallel
 from mercer._typing import Array, IntArray
@@ -16,7 +16,7 @@ from mercer.exceptions import NotPositiveDefinite
 EPS = float(np.finfo(np.float64).eps)
 _FEWEST, _MOST = 8, 256
 """Proposals of one round."""
-_BAND = 1024
+_BAND = 2048
 """Rows of the factor that grow at once."""
 
 
@@ -107,9 +107,11 @@ def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
 
     def task(start: int) -> None:
         band = slice(start, start + _BAND)
-        part = np.subtract(rows[:, band].T, F[band, :done] @ old.T, order="C").T
-        part = solve_triangular(L, part, lower=True, overwrite_b=True, check_finite=False)
-        F[band, done:end] = part.T
+        # Columns of F lie in one piece each: along them nothing has to be turned.
+        part = old @ F[band, :done].T
+        np.subtract(rows[:, band], part, out=part)
+        part = dtrsm(1.0, L, part.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        F[band, done:end].T[...] = part
         left[band] -= np.einsum("ij,ij->j", part, part)
 
     # Threads of our own: NumPy and SciPy have a BLAS each, whose threads wait for one another.

@@ -2,8 +2,9 @@
 
 The system is (ΦᵀWΦ + λP)v = ΦᵀWy, where Φ is known only by passes over its rows. The preconditioner
 is the same matrix, estimated from a part of the rows: where landmarks are rows drawn blindly and
-the part is the landmarks themselves, this is Falkon. Products are taken in float32 until they gain
-nothing any more; residuals in float64 correct what they miss.
+the part is the landmarks themselves, this is Falkon. A small system is formed from all rows in
+float64; then the first step is the answer, and the rest makes sure of it. Products are taken in
+float32 until they gain nothing any more; residuals in float64 correct what they miss.
 
 References
 ----------
@@ -41,6 +42,9 @@ from mercer.solvers.landmark_preconditioner import (
     worthwhile_share,
 )
 
+_DIRECT = 1 << 30
+"""Multiplications of ΦᵀWΦ, n·M², up to which all of it in float64 takes less time than the passes
+of conjugate gradients: a fraction of a second."""
 _INNER = 1e-3
 """How far one series of steps in float32 brings the error down before the residual is refreshed."""
 _MOST_ROUNDS = 30
@@ -77,10 +81,11 @@ class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
     ) -> Outcome[LandmarkFunctions]:
         low = landmarks_of(gram, problem.name)
         square = self.normal_matrix
+        direct = square is None and is_direct(low, budget)
         if square is None:
-            square = normal_matrix(low, problem.alpha, budget.tol)
+            square = normal_matrix(low, problem.alpha, budget.tol, direct)
         with small_algebra(low.passes.columns):
-            descent = _RidgeDescent(problem, low, budget, square)
+            descent = _RidgeDescent(problem, low, budget, square, direct)
             W, sums = descent.run()
         if sums.unseen is None:
             # It has converged sooner than was foreseen.
@@ -90,13 +95,25 @@ class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
         return Outcome(value, descent.status, descent.steps)
 
 
-def normal_matrix(gram: LandmarkGram, alpha: float, tol: float) -> Array:
-    """Return ΦᵀWΦ in the basis, from as many rows as is worth their time; good for larger λ too."""
+def normal_matrix(gram: LandmarkGram, alpha: float, tol: float, direct: bool = False) -> Array:
+    """Return ΦᵀWΦ in the basis, from as many rows as is worth their time; good for larger λ too.
+
+    ``direct`` asks for all rows in float64.
+    """
     passes, basis = gram.passes, gram.basis
-    share = worthwhile_share(passes.rows, passes.columns, tol)
-    precise = basis.needs_float64(passes.rows, alpha)
+    share = 1.0 if direct else worthwhile_share(passes.rows, passes.columns, tol)
+    precise = direct or basis.needs_float64(passes.rows, alpha)
     zero = np.zeros((passes.columns, 1))
     return np.asarray(passes.square(zero, RidgeWeights(), basis.R, share, precise)[0])
+
+
+def is_direct(gram: LandmarkGram, budget: Budget) -> bool:
+    """Whether the system is formed in float64 and solved by its factor, which takes two passes.
+
+    It is not where somebody watches the steps.
+    """
+    small = gram.passes.rows * gram.passes.columns**2 <= _DIRECT
+    return small and budget.monitor is None and budget.stop(math.inf, 1) is None
 
 
 def solve_targets(
@@ -127,7 +144,12 @@ class _RidgeDescent:
     """Conjugate gradients from 0, with residuals refreshed in float64."""
 
     def __init__(
-        self, problem: LandmarkRidge, gram: LandmarkGram, budget: Budget, square: Array
+        self,
+        problem: LandmarkRidge,
+        gram: LandmarkGram,
+        budget: Budget,
+        square: Array,
+        direct: bool,
     ) -> None:
         self.problem, self.budget = problem, budget
         self.basis, self.passes = gram.basis, gram.passes
@@ -135,7 +157,9 @@ class _RidgeDescent:
         self.precondition = LandmarkPreconditioner(square, penalty)
         self.ridge = penalty[:, None]
         self.whitener = self.basis.whitener(self.passes.rows)
-        self.precise = self.basis.needs_float64(self.passes.rows, problem.alpha)
+        self.direct = direct
+        """Whether the preconditioner is the inverse of the system, but for rounding."""
+        self.precise = direct or self.basis.needs_float64(self.passes.rows, problem.alpha)
         """Whether steps are in float64."""
         self.steps = 0
         self.status = Status.OPTIMAL
@@ -149,7 +173,9 @@ class _RidgeDescent:
         Only passes that are likely to be the last one ask for what the landmarks do not see.
         """
         tol = self.budget.tol
-        W = best = np.zeros((self.passes.columns, self.problem.targets))
+        W: Array = np.zeros((self.passes.columns, self.problem.targets))
+        best = W
+        before: tuple[Array, Array] = W, W
         first: Array = np.zeros(0)
         last = math.inf
         near = False
@@ -160,7 +186,7 @@ class _RidgeDescent:
             except KeyboardInterrupt:
                 self.status = Status.INTERRUPTED
                 break
-            residual = self.basis.coordinates(sums.products[:, :-1]) - self.ridge * W
+            residual: Array = self.basis.coordinates(sums.products[:, :-1]) - self.ridge * W
             rho = column_products(residual, self.precondition(residual))
             if not number:
                 first = np.maximum(rho, 1e-300)
@@ -168,7 +194,13 @@ class _RidgeDescent:
             if number:
                 if self.status is not Status.OPTIMAL or worst <= tol:
                     return W, sums
-                if worst > 0.25 * last:
+                if self.direct:
+                    # The factor was not good enough: conjugate gradients take over.
+                    self.direct = False
+                    self.precise = self.basis.needs_float64(self.passes.rows, self.problem.alpha)
+                    if worst > 0.25 * last:
+                        W, residual, rho, worst = best, *before, last
+                elif worst > 0.25 * last:
                     if self.precise:
                         # Rounding stops it; where the gap is nothing, it has converged.
                         self.status = Status.STALLED if worst > _ARRIVED else Status.OPTIMAL
@@ -179,6 +211,11 @@ class _RidgeDescent:
                         W, last = best, math.inf
                         continue
             best, last = W, worst
+            if self.direct:
+                self.steps += 1
+                before = residual, rho
+                W = self.precondition(residual)
+                continue
             goal = np.maximum(tol * first**0.5, _INNER * rho**0.5) * 0.5
             near = bool((goal <= tol * first**0.5).all())
             W = W + self.correction(residual, goal, first)

@@ -318,3 +318,21 @@ def test_a_time_limit_gives_the_best_parameters_until_then():
     assert enough.log_marginal_likelihood_value_ == whole.log_marginal_likelihood_value_
     with pytest.raises(ValueError, match="'time_limit' parameter"):
         GaussianProcessRegressor(kernel, time_limit=0).fit(X, y)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_few_new_rows_are_predicted_as_many_are(n_targets):
+    random = np.random.default_rng(5)
+    X, Y = random.standard_normal((40, 3)), random.standard_normal((40, n_targets))
+    kernel = 2.0 * RBF(length_scale=[1.0, 2.0, 0.5]) + White(0.1)
+    model = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(X, Y)
+    new = random.standard_normal((7, 3))
+    mean, deviation = model.predict(new, return_std=True)
+    # Rows that are not contiguous, and covariances, go the general way.
+    other_mean, other_deviation = model.predict(np.asfortranarray(new), return_std=True)
+    np.testing.assert_allclose(mean, other_mean, rtol=1e-10)
+    np.testing.assert_allclose(deviation, other_deviation, rtol=1e-10)
+    _, covariance = model.predict(new, return_cov=True)
+    variances = np.einsum("ii...->i...", covariance)
+    np.testing.assert_allclose(deviation**2, variances, rtol=1e-10)
+    np.testing.assert_array_equal(model.predict(new), mean)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -47,6 +48,7 @@ from mercer.exceptions import InvalidInput
 from mercer.generative.normal import Gaussian
 from mercer.gram.computed import Gram
 from mercer.gram.kernel_family import KernelFamily
+from mercer.gram.radial_sum import values_between
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
@@ -249,15 +251,19 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         if not hasattr(self, "alpha_"):
             return self._predict_prior(X, self.n_targets or 1, return_std, return_cov)
         X = self._read_new(X)
+        posterior, rows = self._posterior, self._train_points.rows
+        if posterior is None and rows is not None and not return_cov and type(X) is np.ndarray:
+            found = values_between(self._kernel, X, rows)
+            if found is not None:
+                return self._predict_few(*found, return_std)
         new = self._kernel.encode(X)
-        posterior = self._posterior
         if posterior is None:
             pairs = Pairs(new, self._train_points, None, np.float64)
             K = Evaluator(self._kernel, pairs).dense()
             values = K @ self.alpha_
         else:
             values = posterior.mean(new).reshape(len(new), *self.alpha_.shape[1:])
-        mean = one_or_all(self._y_train_std * values + self._y_train_mean)
+        mean = self._in_units(values)
         if not (return_std or return_cov):
             return mean
         if posterior is None:
@@ -266,16 +272,33 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         else:
             V, added = posterior.reduction(new)
         own = Evaluator(self._kernel, Pairs(new, None, None, np.float64))
-        factors = np.atleast_1d(self._y_train_std) ** 2
         if return_cov:
+            factors = np.atleast_1d(self._y_train_std) ** 2
             covariance = own.dense()
             covariance -= V.T @ V
             covariance += added.T @ added
             return mean, one_or_all(np.multiply.outer(covariance, factors))
         variance = own.diagonal() - np.einsum("ij,ij->j", V, V)
         variance += np.einsum("ij,ij->j", added, added)
+        return mean, self._deviation(variance)
+
+    def _predict_few(self, K: Array, own: float, return_std: bool) -> Any:
+        """Predict from the values of new and training rows and the variance of the prior."""
+        mean = self._in_units(K @ self.alpha_)
+        if not return_std:
+            return mean
+        V, _ = dtrtrs(self.L_.T, K.T, lower=0, trans=1, overwrite_b=1)
+        return mean, self._deviation(own - np.einsum("ij,ij->j", V, V))
+
+    def _in_units(self, values: Array) -> Array:
+        """Return means in the units of the targets."""
+        return one_or_all(self._y_train_std * values + self._y_train_mean)
+
+    def _deviation(self, variance: Array) -> Array:
+        """Return standard deviations in the units of the targets."""
+        factors = np.atleast_1d(self._y_train_std) ** 2
         # Where the data leave no doubt, rounding decides about the sign.
-        return mean, np.sqrt(one_or_all(np.outer(np.maximum(variance, 0.0), factors)))
+        return np.sqrt(one_or_all(np.outer(np.maximum(variance, 0.0), factors)))
 
     def distribution(self, X: Objects) -> Gaussian:
         """Return the joint distribution of the predictions (of one target) as a Gaussian."""
