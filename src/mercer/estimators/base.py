@@ -102,7 +102,30 @@ class FitPlan(ABC, Generic[RuleKind]):
         """
 
 
-class KernelMachine(BaseEstimator):
+class CheckedParameters:
+    """Parameters are checked in the way of scikit-learn, but for those that are their defaults."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]]
+
+    @classmethod
+    @cache
+    def default_parameters(cls) -> dict[str, Any]:
+        """Return the defaults of the constructor's parameters by name."""
+        return {p.name: p.default for p in signature(cls).parameters.values()}
+
+    def _validate_params(self) -> None:
+        """Check the parameters that are not their defaults, in the way of scikit-learn."""
+        values, changed = vars(self), {}
+        for name, default in self.default_parameters().items():
+            if values.get(name, default) is not default:
+                changed[name] = values[name]
+        if changed:
+            validate_parameter_constraints(
+                self._parameter_constraints, changed, caller_name=type(self).__name__
+            )
+
+
+class KernelMachine(CheckedParameters, BaseEstimator):
     """A machine whose answer is f(x) = Σ aᵢ k(xᵢ, x) + b.
 
     ``kernel`` is a kernel, the name of one, ``"precomputed"`` or a function of two batches.
@@ -141,23 +164,6 @@ class KernelMachine(BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is not what it can be."""
         self._validate_params()
-
-    @classmethod
-    @cache
-    def default_parameters(cls) -> dict[str, Any]:
-        """Return the defaults of the constructor's parameters by name."""
-        return {p.name: p.default for p in signature(cls).parameters.values()}
-
-    def _validate_params(self) -> None:
-        """Check the parameters that are not their defaults, in the way of scikit-learn."""
-        values, changed = vars(self), {}
-        for name, default in self.default_parameters().items():
-            if values.get(name, default) is not default:
-                changed[name] = values[name]
-        if changed:
-            validate_parameter_constraints(
-                self._parameter_constraints, changed, caller_name=type(self).__name__
-            )
 
     # ---- what others ask -----------------------------------------------------------------------
 

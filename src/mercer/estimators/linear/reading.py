@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
-from inspect import signature
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mercer._sklearn import validate_parameter_constraints
 from mercer._typing import Objects, Targets
+from mercer.estimators.base import CheckedParameters
 from mercer.estimators.linear.magnitudes import LARGEST_SQUARES, check_squares, sum_of_squares
 
 
-class QuickReading:
+class QuickReading(CheckedParameters):
     """Defaults are not validated again, nor data in the very form that validation would give them.
 
     All else goes the way of scikit-learn.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]]
     n_features_in_: int
-
-    @classmethod
-    @cache
-    def default_parameters(cls) -> dict[str, Any]:
-        """Return the defaults of the constructor's parameters by name."""
-        return {p.name: p.default for p in signature(cls).parameters.values()}
-
-    def _validate_params(self) -> None:
-        """Check the parameters that are not their defaults, in the way of scikit-learn."""
-        values, changed = vars(self), {}
-        for name, default in self.default_parameters().items():
-            if values.get(name, default) is not default:
-                changed[name] = values[name]
-        if changed:
-            validate_parameter_constraints(
-                self._parameter_constraints, changed, caller_name=type(self).__name__
-            )
 
     def _read_rows(self, X: Objects, y: Targets, labels: bool, **how: Any) -> tuple[Any, Any]:
         """Return rows and their targets, or their ``labels``, with squares that float64 holds.
