@@ -110,8 +110,8 @@ EXERCISES = {
         from mercer import RBF, Gram
         from mercer.problems import qp
         from mercer.solvers.base import Budget
-        from mercer.solvers.box_qp import BoxQPSolver
-        from mercer.solvers.smo import SMO
+        from mercer.solvers.svm.box_qp import BoxQPSolver
+        from mercer.solvers.svm.smo import SMO
 
         X = np.random.default_rng(0).normal(size=(2600, 3))
         y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
@@ -139,7 +139,7 @@ EXERCISES = {
         import numpy as np
         from scipy import sparse
         from mercer import LinearSVC, LinearSVR
-        from mercer.solvers import coordinate
+        from mercer.solvers.linear import coordinate
 
         warnings.simplefilter("ignore")
         X = np.random.default_rng(0).normal(size=(300, 6))
@@ -246,7 +246,7 @@ EXERCISES = {
         from mercer.problems import qp
         from mercer.gram.given import GivenGram
         from mercer.solvers.base import Budget
-        from mercer.solvers.box_qp import BoxQPSolver
+        from mercer.solvers.svm.box_qp import BoxQPSolver
 
         X = np.random.default_rng(0).normal(size=(300, 3))
         y = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)

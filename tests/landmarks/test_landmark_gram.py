@@ -13,8 +13,8 @@ from mercer.landmarks.landmark_gram import LandmarkGram, approximate
 from mercer.problems.landmark_losses import LandmarkClasses, Logistic
 from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.solvers.base import Budget
-from mercer.solvers.landmark_newton import LandmarkNewton
-from mercer.solvers.landmark_ridge import LandmarkConjugateGradients, solve_targets
+from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
+from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients, solve_targets
 
 KERNEL = RBF(gamma=0.3)
 

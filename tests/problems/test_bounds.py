@@ -10,7 +10,7 @@ from mercer.gram.given import GivenGram
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.solvers.base import Budget, Outcome, Solver, Status
-from mercer.solvers.box_qp import BoxQPSolver
+from mercer.solvers.svm.box_qp import BoxQPSolver
 from mercer.study.summary import certificate_in_words
 
 SOUND = Certificate("a problem", primal=1.0, dual=0.999, stationarity=0.0)

@@ -12,7 +12,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
 from mercer.problems.penalties import L1, PenaltyProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.penalised_regression import TiltedVertices
+from mercer.solvers.linear.penalised_regression import TiltedVertices
 from tests.estimators.cases import heart, regression
 
 

@@ -8,8 +8,8 @@ from scipy.linalg import expm
 from mercer._fast import log_cosh
 from mercer.linalg.covariance import whiten
 from mercer.problems.contrasts import CONTRASTS, gaussian_spread, moments
-from mercer.solvers.fixed_point import gradient
-from mercer.solvers.ica_newton import second_derivatives
+from mercer.solvers.sources.fixed_point import gradient
+from mercer.solvers.sources.ica_newton import second_derivatives
 from tests.estimators.sources.test_ica import sources
 
 

@@ -13,7 +13,7 @@ from mercer.gram.given import GivenGram
 from mercer.landmarks.landmark_gram import landmark_cost
 from mercer.problems import qp
 from mercer.solvers.base import Budget
-from mercer.solvers.smo import SMO
+from mercer.solvers.svm.smo import SMO
 from tests.problems.reference import KINDS, Case, optimum, random_case
 
 kinds = st.sampled_from(KINDS)

@@ -52,32 +52,36 @@ from mercer.problems.penalties import (
 )
 from mercer.problems.ridge import RidgeProblem
 from mercer.solvers.base import Budget, Solution, Solver, Status
-from mercer.solvers.box_qp import BoxQPSolver
-from mercer.solvers.coordinate import ClassDescent, ColumnDescent, DualDescent
-from mercer.solvers.evidence import EvidenceSolver, RegressionEvidence
-from mercer.solvers.fixed_point import (
+from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
+from mercer.solvers.gp.laplace import LaplaceEvidence
+from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
+from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
+from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, DualDescent
+from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
+from mercer.solvers.linear.linear_newton import LinearNewton
+from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
+from mercer.solvers.linear.penalised_regression import (
+    ChebyshevProgram,
+    LeastPenalties,
+    TiltedVertices,
+)
+from mercer.solvers.manifold_newton import ManifoldNewton
+from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
+from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
+from mercer.solvers.ridge_systems import RidgeSolver
+from mercer.solvers.sources.fixed_point import (
     DeflationFixedPoint,
     DeflationRows,
     ParallelRows,
     SymmetricFixedPoint,
 )
-from mercer.solvers.ica_newton import QuasiNewtonICA
-from mercer.solvers.interior import InteriorPoint
-from mercer.solvers.landmark_newton import LandmarkNewton
-from mercer.solvers.landmark_ridge import LandmarkConjugateGradients
-from mercer.solvers.laplace import LaplaceEvidence
-from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
-from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
-from mercer.solvers.linear_newton import LinearNewton
-from mercer.solvers.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
-from mercer.solvers.manifold_newton import ManifoldNewton
-from mercer.solvers.multiclass_smo import JointMulticlassSolver
-from mercer.solvers.online_rules import KernelPerceptronRule, OnlineRule
-from mercer.solvers.penalised_regression import ChebyshevProgram, LeastPenalties, TiltedVertices
-from mercer.solvers.ridge_systems import RidgeSolver
-from mercer.solvers.rotations import PairRotations
-from mercer.solvers.smo import SMO
-from mercer.solvers.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
+from mercer.solvers.sources.ica_newton import QuasiNewtonICA
+from mercer.solvers.sources.rotations import PairRotations
+from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.interior import InteriorPoint
+from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
+from mercer.solvers.svm.smo import SMO
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -357,7 +361,7 @@ boxes = pytest.mark.parametrize("row", [r for r in TABLE if r.broken is not None
 
 
 def test_every_solver_has_a_row():
-    for module in pkgutil.iter_modules(mercer.solvers.__path__, "mercer.solvers."):
+    for module in pkgutil.walk_packages(mercer.solvers.__path__, "mercer.solvers."):
         importlib.import_module(module.name)
     found, waiting = set(), [Solver]
     while waiting:

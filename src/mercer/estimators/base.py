@@ -33,7 +33,7 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import as_narwhals, is_frame
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram, approximate
-from mercer.solvers.box_qp import Scratch
+from mercer.solvers.svm.box_qp import Scratch
 
 Made = TypeVar("Made")
 Plan = TypeVar("Plan", bound="FitPlan[Any]")

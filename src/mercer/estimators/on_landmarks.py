@@ -25,8 +25,8 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import LandmarkClasses, Loss
 from mercer.problems.landmark_squares import LandmarkFunctions, LandmarkRidge
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.landmark_newton import LandmarkNewton
-from mercer.solvers.landmark_ridge import LandmarkConjugateGradients
+from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
+from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
 
 
 class FittedRegressor(Protocol):

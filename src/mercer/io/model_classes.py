@@ -116,7 +116,7 @@ PARTS = {
     "mercer.kernels.trees.tree_points": ("Trees", "TreeEncoder"),
     "mercer.problems.certificate": ("Certificate",),
     "mercer.solvers.ridge_path": ("RidgePath",),
-    "mercer.solvers.stochastic": ("Adam", "Momentum"),
+    "mercer.solvers.network.stochastic": ("Adam", "Momentum"),
 }
 """Classes with a ``STATE`` of their own, made by their constructors, by their modules."""
 _HOME_OF = {name: home for home, names in PARTS.items() for name in names}

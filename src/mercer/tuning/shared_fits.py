@@ -26,7 +26,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.points import Points
 from mercer.solvers.base import Status
-from mercer.solvers.box_qp import Scratch
+from mercer.solvers.svm.box_qp import Scratch
 from mercer.tuning.known_answers import KINDS, KnownAnswers
 from mercer.tuning.race import Race
 

@@ -11,7 +11,7 @@ from sklearn.gaussian_process import kernels as theirs
 
 from mercer import RBF, BagOfWords, GaussianProcessClassifier, Matern, load, save
 from mercer.exceptions import InvalidParameter
-from mercer.solvers.laplace import logistic_mean
+from mercer.solvers.gp.laplace import logistic_mean
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (60, 2))

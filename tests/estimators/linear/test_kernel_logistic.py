@@ -20,7 +20,7 @@ from mercer import (
 from mercer.gram.computed import Gram
 from mercer.problems.logistic import LogisticProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.logistic_newton import KernelLogisticNewton
+from mercer.solvers.linear.logistic_newton import KernelLogisticNewton
 from tests.estimators import cases
 
 

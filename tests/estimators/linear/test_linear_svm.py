@@ -12,8 +12,8 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.linear import LinearAnswer, classifier, regressor
 from mercer.solvers.base import Budget
-from mercer.solvers.coordinate import DualDescent, linear_solver
-from mercer.solvers.linear_newton import LinearNewton
+from mercer.solvers.linear.coordinate import DualDescent, linear_solver
+from mercer.solvers.linear.linear_newton import LinearNewton
 
 LOSSES = ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"]
 METHODS = {"newton": LinearNewton, "descent": DualDescent}

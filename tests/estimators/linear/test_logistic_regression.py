@@ -13,7 +13,7 @@ from mercer import InvalidInput, InvalidParameter, LogisticRegression, certify
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.logistic import LinearLogisticProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.logistic_newton import LinearLogisticNewton
+from mercer.solvers.linear.logistic_newton import LinearLogisticNewton
 from tests.estimators import cases
 
 

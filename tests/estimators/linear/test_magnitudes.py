@@ -24,7 +24,7 @@ from mercer.exceptions import InvalidInput
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import LassoProblem
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 
 HUGE = [1e160, -1e160, 1e300, -1e300]
 REGRESSORS = [

@@ -9,7 +9,7 @@ from mercer import InvalidParameter, Ridge
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.sparse import SHARPNESS
 from mercer.solvers.base import Budget
-from mercer.solvers.least_squares import RidgeFactors
+from mercer.solvers.linear.least_squares import RidgeFactors
 from tests.estimators.linear.test_sparse import data
 
 

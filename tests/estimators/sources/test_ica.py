@@ -22,7 +22,7 @@ from mercer import (
 )
 from mercer.independence import amari_distance
 from mercer.linalg.covariance import whiten
-from mercer.solvers.fixed_point import decorrelate
+from mercer.solvers.sources.fixed_point import decorrelate
 
 
 def sources(d, n, seed=0):

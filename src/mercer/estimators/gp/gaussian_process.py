@@ -59,8 +59,8 @@ from mercer.linalg.cholesky import Cholesky
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import MeanProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.evidence import RegressionEvidence, is_flat
-from mercer.solvers.evidence_ascent import Optimum
+from mercer.solvers.gp.evidence import RegressionEvidence, is_flat
+from mercer.solvers.gp.evidence_ascent import Optimum
 
 
 @parameters

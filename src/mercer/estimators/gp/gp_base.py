@@ -32,8 +32,8 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.landmarks.choose import Nystrom
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.evidence import EvidenceSolver, is_flat
-from mercer.solvers.evidence_ascent import GAIN, Optimizer, Optimum, maximise
+from mercer.solvers.gp.evidence import EvidenceSolver, is_flat
+from mercer.solvers.gp.evidence_ascent import GAIN, Optimizer, Optimum, maximise
 
 Likelihood = Callable[[Array, bool], Any]
 """The evidence as a function of θ, with its gradient if asked for."""

@@ -48,8 +48,8 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import ModeProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.evidence_ascent import Optimum
-from mercer.solvers.laplace import LaplaceEvidence, logistic_mean
+from mercer.solvers.gp.evidence_ascent import Optimum
+from mercer.solvers.gp.laplace import LaplaceEvidence, logistic_mean
 
 _LEARNING_ROWS = 400
 """Rows at least on which parameters are learnt where landmarks stand for the rest."""

@@ -27,8 +27,8 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.landmarks.nystrom_kernel import NystromKernel
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import MeanProblem
-from mercer.solvers.evidence import RegressionEvidence
-from mercer.solvers.evidence_ascent import Optimum, maximise
+from mercer.solvers.gp.evidence import RegressionEvidence
+from mercer.solvers.gp.evidence_ascent import Optimum, maximise
 
 _SOME = 400
 """Rows of the first, exact ascent, which tells where landmarks are wanted."""

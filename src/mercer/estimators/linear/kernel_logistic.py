@@ -30,7 +30,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import Logistic
 from mercer.problems.logistic import LogisticProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.logistic_newton import KernelLogisticNewton
+from mercer.solvers.linear.logistic_newton import KernelLogisticNewton
 
 
 @parameters

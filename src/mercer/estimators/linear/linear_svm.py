@@ -61,7 +61,7 @@ from mercer.problems.linear import (
     regressor,
 )
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.coordinate import ClassDescent, ColumnDescent, linear_solver
+from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, linear_solver
 
 _log = logging.getLogger(__name__)
 

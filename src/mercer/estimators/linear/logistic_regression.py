@@ -46,7 +46,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.logistic_newton import LinearLogisticNewton
+from mercer.solvers.linear.logistic_newton import LinearLogisticNewton
 
 
 class LogisticModel(Protocol):

@@ -20,8 +20,8 @@ from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
 from mercer.solvers.base import Budget
-from mercer.solvers.least_squares import accurate
-from mercer.solvers.penalised_regression import ChebyshevProgram, TiltedVertices
+from mercer.solvers.linear.least_squares import accurate
+from mercer.solvers.linear.penalised_regression import ChebyshevProgram, TiltedVertices
 
 
 @parameters

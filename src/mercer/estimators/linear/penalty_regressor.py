@@ -22,7 +22,7 @@ from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.penalised_regression import LeastPenalties
+from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 
 @renamed(n_starts="n_init")

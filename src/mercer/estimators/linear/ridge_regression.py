@@ -24,9 +24,9 @@ from mercer.exceptions import InvalidParameter
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import in_units
 from mercer.solvers.base import Budget
-from mercer.solvers.gram_cache import GramCache
-from mercer.solvers.lasso import ElasticNetDescent
-from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
+from mercer.solvers.linear.gram_cache import GramCache
+from mercer.solvers.linear.lasso import ElasticNetDescent
+from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 
 
 @parameters

@@ -33,9 +33,9 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
 from mercer.solvers.base import Budget, Solution, Solver
-from mercer.solvers.gram_cache import GramCache
-from mercer.solvers.lasso import ElasticNetDescent, WorkingSets
-from mercer.solvers.least_squares import PlainLeastSquares, RidgeFactors
+from mercer.solvers.linear.gram_cache import GramCache
+from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 
 SHARPNESS = 1e-2
 """The relative gap at the end, as a share of ``tol``: 1e-6 with the default of 1e-4."""

@@ -42,7 +42,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
 from mercer.problems.backpropagation import Network, NetworkLoss
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.stochastic import (
+from mercer.solvers.network.stochastic import (
     LBFGS,
     Adam,
     LineSearchDescent,

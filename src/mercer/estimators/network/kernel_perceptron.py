@@ -40,7 +40,7 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.problems.mistakes import SignedRows
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.online_rules import (
+from mercer.solvers.network.online_rules import (
     KernelPerceptronRule,
     MistakeBound,
     MistakeCounts,

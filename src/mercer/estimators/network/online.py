@@ -48,7 +48,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
 from mercer.problems.mistakes import OnlineLoss, SignedRows
 from mercer.solvers.base import Budget, Solution
-from mercer.solvers.online_rules import OnlineRule, OnlineWeights
+from mercer.solvers.network.online_rules import OnlineRule, OnlineWeights
 
 _log = logging.getLogger(__name__)
 _MOST_SEED = int(np.iinfo(np.int32).max)

@@ -16,7 +16,7 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.network.online import OnlineClassifier, Trained
 from mercer.estimators.state import MISTAKES
 from mercer.problems.mistakes import OnlineLoss
-from mercer.solvers.online_rules import MistakeBound, bound_on_mistakes
+from mercer.solvers.network.online_rules import MistakeBound, bound_on_mistakes
 
 _AUTO = 0.1
 """The share of the longest stable step that ``eta0="auto"`` takes."""

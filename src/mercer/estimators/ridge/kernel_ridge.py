@@ -63,7 +63,7 @@ from mercer.linalg.cholesky import Cholesky
 from mercer.problems.certificate import Certificate
 from mercer.problems.ridge import RidgeProblem
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.landmark_ridge import solve_targets
+from mercer.solvers.landmarks.landmark_ridge import solve_targets
 from mercer.solvers.ridge_path import RidgePath, ridge_path, usual_alphas
 from mercer.solvers.ridge_systems import METHODS, RidgeSolver
 

@@ -14,7 +14,7 @@ from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, FitPlan, Functions
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.linalg.shifted import solve_shifts
-from mercer.solvers.box_qp import Scratch
+from mercer.solvers.svm.box_qp import Scratch
 
 _TOL = 1e-11
 """Relative residual of answers on a path, whose values are compared and not published."""

@@ -26,7 +26,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
 from mercer.problems.contrasts import CONTRASTS, Contrast, ContrastScore, logcosh
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.fixed_point import DeflationRows, ParallelRows, Unmixing
+from mercer.solvers.sources.fixed_point import DeflationRows, ParallelRows, Unmixing
 
 
 @parameters

@@ -28,14 +28,14 @@ from mercer.linalg.covariance import Whitened, whiten
 from mercer.problems.contrasts import CONTRASTS, Contrast, gaussian_spread, moments
 from mercer.problems.entropy import SumOfEntropies, spacing_entropy
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.fixed_point import (
+from mercer.solvers.sources.fixed_point import (
     DeflationFixedPoint,
     SourceSolver,
     SymmetricFixedPoint,
     Unmixing,
 )
-from mercer.solvers.ica_newton import QuasiNewtonICA
-from mercer.solvers.rotations import PairRotations
+from mercer.solvers.sources.ica_newton import QuasiNewtonICA
+from mercer.solvers.sources.rotations import PairRotations
 
 _NULL_SAMPLES = 20
 """Gaussian samples that an entropy is compared with: their spread is known within a fifth."""

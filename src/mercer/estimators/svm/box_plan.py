@@ -13,7 +13,7 @@ from mercer.estimators.base import FitPlan, Functions, RuleKind
 from mercer.gram.given import GivenGram
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.box_qp import BoxQPSolver, Scratch
+from mercer.solvers.svm.box_qp import BoxQPSolver, Scratch
 
 Problems: TypeAlias = Sequence[tuple[IntArray, BoxQP]]
 """Problems, each with the rows that it is about."""

@@ -46,7 +46,7 @@ from mercer.kernels.vectors.dot import Linear
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.solvers.base import Budget, Solution, Status
-from mercer.solvers.box_qp import BoxQPSolver, share_matrix
+from mercer.solvers.svm.box_qp import BoxQPSolver, share_matrix
 
 Decides = TypeVar("Decides", bound=DecisionRule)
 

@@ -28,7 +28,7 @@ from mercer.problems import qp
 from mercer.problems.multiclass import CrammerSinger, JointMulticlass, WestonWatkins
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Solution, Status
-from mercer.solvers.multiclass_smo import JointMulticlassSolver
+from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 
 _JOINT = {"weston_watkins": WestonWatkins, "crammer_singer": CrammerSinger}
 _RENAMED = {"weston-watkins": "weston_watkins", "crammer-singer": "crammer_singer"}

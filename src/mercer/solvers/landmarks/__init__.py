@@ -1,0 +1,1 @@
+"""Machines on landmarks, by passes over the rows."""

@@ -1,0 +1,1 @@
+"""Linear machines: lasso, least squares, Newton's method, coordinates."""

@@ -1,0 +1,174 @@
+"""Linear machines by coordinate descent, and by Newton's method where that is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mercer import _fast, _parallel
+from mercer._typing import Array, IntArray
+from mercer.gram.base import GramMatrix
+from mercer.problems.linear import (
+    DesignRows,
+    LinearAnswer,
+    LinearCrammerSinger,
+    LinearProblem,
+    SparseClassifier,
+)
+from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
+from mercer.solvers.linear.linear_newton import LinearNewton
+
+FEW_ROWS, FEW_COLUMNS = 1_000, 300
+"""Up to so many rows or columns Newton's method is used: its systems are small."""
+
+
+def linear_solver(
+    problem: LinearProblem, gram: GramMatrix, random: np.random.RandomState
+) -> Solver[LinearProblem, LinearAnswer]:
+    """Return the method for so many rows and columns."""
+    rows = problem.rows(gram)
+    if len(rows) <= FEW_ROWS or rows.columns <= FEW_COLUMNS:
+        return LinearNewton(random)
+    return DualDescent(random)
+
+
+@dataclass(frozen=True)
+class DualDescent(FeatureSolver[LinearProblem, LinearAnswer]):
+    """Dual coordinate descent in random order, with shrinking, until no slope exceeds ``tol``."""
+
+    random: np.random.RandomState
+
+    def run(
+        self, problem: LinearProblem, gram: GramMatrix, budget: Budget, start: LinearAnswer | None
+    ) -> Outcome[LinearAnswer]:
+        rows = problem.rows(gram)
+        w, beta = _begin(start, rows.columns, len(rows))
+        matrix = (*_layout(rows), rows.squared_norms())
+        state = _random_state(self.random)
+
+        def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
+            return _fast.coordinate.descend(
+                *matrix, problem.p, problem.lo, problem.hi, problem.D, problem.epsilon, w, beta,
+                order, active, threshold, state,
+            )  # fmt: skip
+
+        iterations, status = _passes(visit, len(rows), budget)
+        return Outcome(LinearAnswer(w, beta), status, iterations)
+
+
+@dataclass(frozen=True)
+class ClassDescent(FeatureSolver[LinearCrammerSinger, LinearAnswer]):
+    """All classes at once, row by row; w has one column for each class."""
+
+    random: np.random.RandomState
+
+    def run(
+        self,
+        problem: LinearCrammerSinger,
+        gram: GramMatrix,
+        budget: Budget,
+        start: LinearAnswer | None,
+    ) -> Outcome[LinearAnswer]:
+        rows = problem.rows(gram)
+        W, alpha = _begin(start, (rows.columns, problem.classes), (len(rows), problem.classes))
+        data, indices, starts, _, constant = _layout(rows)
+        matrix = data, indices, starts, constant, rows.squared_norms()
+        state = _random_state(self.random)
+
+        def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
+            return _fast.coordinate.descend_classes(
+                *matrix, problem.labels, problem.C, W, alpha, order, active, threshold, state
+            )
+
+        iterations, status = _passes(visit, len(rows), budget, eager=True)
+        return Outcome(LinearAnswer(W, alpha), status, iterations)
+
+
+@dataclass(frozen=True)
+class ColumnDescent(FeatureSolver[SparseClassifier, LinearAnswer]):
+    """A machine with the ℓ₁ penalty, one weight at a time."""
+
+    random: np.random.RandomState
+
+    def run(
+        self,
+        problem: SparseClassifier,
+        gram: GramMatrix,
+        budget: Budget,
+        start: LinearAnswer | None,
+    ) -> Outcome[LinearAnswer]:
+        rows = problem.rows(gram)
+        columns = sparse.csc_array(rows.X)
+        if rows.constant:
+            last = np.full((len(rows), 1), rows.constant)
+            columns = sparse.hstack([columns, last], format="csc")
+        columns = sparse.csc_array(columns.multiply(problem.signs[:, None]))
+        matrix = columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
+        w = np.zeros(rows.columns) if start is None else start.w.copy()
+        margins = np.ones(len(rows)) - (columns @ w if w.any() else 0.0)
+        state = _random_state(self.random)
+
+        def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
+            return _fast.coordinate.descend_columns(
+                *matrix, problem.C, w, margins, order, active, threshold, state
+            )
+
+        iterations, status = _passes(visit, rows.columns, budget)
+        return Outcome(LinearAnswer(w, problem.multipliers(rows, w)), status, iterations)
+
+
+def _begin(
+    start: LinearAnswer | None, weights: int | tuple[int, int], multipliers: int | tuple[int, int]
+) -> LinearAnswer:
+    """Return memory for an answer: zeros, or an earlier one."""
+    if start is None:
+        return LinearAnswer(np.zeros(weights), np.zeros(multipliers))
+    return LinearAnswer(start.w.copy(), start.multipliers.copy())
+
+
+def _passes(
+    run: Callable[[IntArray, int, float], tuple[int, float]],
+    count: int,
+    budget: Budget,
+    eager: bool = False,
+) -> tuple[int, Status]:
+    """Repeat passes until one over all variables meets no violation above ``tol``.
+
+    Variables leave by the worst violation of the last pass; if ``eager``, all those at rest leave,
+    and come back each time that the violation of the others has halved.
+    """
+    order, tol, iteration = np.arange(count), budget.tol, 0
+    stopped = budget.stop(np.inf)
+    active, threshold = count, np.inf
+    goal = max(1.0, tol) if eager else tol
+    while stopped is None:
+        _parallel.check_stopped()
+        iteration += 1
+        whole = active == count
+        active, worst = run(order, active, threshold)
+        if whole and worst <= tol:
+            return iteration, Status.OPTIMAL
+        if worst > goal:
+            threshold = 0.0 if eager else worst
+        else:
+            active, threshold = count, np.inf
+            goal = max(goal / 2, tol)
+        stopped = budget.stop(worst, iteration)
+    return iteration, stopped
+
+
+def _layout(rows: DesignRows) -> tuple[Array, IntArray, IntArray, int, float]:
+    """Return a matrix in the form that the compiled code reads."""
+    X, none = rows.X, np.empty(0, np.int64)
+    if not sparse.issparse(X):
+        return X.reshape(-1), none, none, X.shape[1], rows.constant
+    indices, starts = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X.data, indices, starts, X.shape[1], rows.constant
+
+
+def _random_state(random: np.random.RandomState) -> NDArray[np.uint64]:
+    return random.randint(1, 2**31 - 1, size=1).astype(np.uint64)

@@ -1,0 +1,1 @@
+"""Box QPs and joint classes: support vector machines."""
