@@ -11,6 +11,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.lasso import WorkingSets
+from mercer.solvers.least_squares import PlainLeastSquares
 
 
 def correlated(n, p, seed=0, nearness=0.9):
@@ -195,3 +196,15 @@ def test_fits_count_what_they_screen():
     assert all(0 < count < 300 for count in wide.n_screened_)
     assert Lasso(0.3).fit(X, y).n_screened_ == wide.n_screened_[0]
     assert Lasso(0.3).fit(X[:, :10], y).n_screened_ == 0
+
+
+def test_dependent_columns_without_penalties_have_a_short_answer():
+    # Whether rounding leaves 1e-16 or 0 of a singular value depends on the data and on BLAS.
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(10 + seed // 2, 4)), random.normal(size=10 + seed // 2)
+        X = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2]])
+        X -= X.mean(axis=0)
+        gram = FeatureGram.of_rows(X)
+        w = PlainLeastSquares().solve(LassoProblem(y, 0.0), gram, Budget()).value.w
+        np.testing.assert_allclose(w, np.linalg.pinv(X, rcond=1e-12) @ y, atol=1e-9)
