@@ -11,6 +11,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.least_squares import PlainLeastSquares
 
 
 def correlated(n, p, seed=0, nearness=0.9):
@@ -209,3 +210,15 @@ def test_few_columns_at_once_give_the_same_as_working_sets():
         np.testing.assert_allclose(at_once.value.w, in_sets.value.w, atol=1e-6)
         assert at_once.certificate.relative_gap <= 1e-8
         assert at_once.statistics.details["screened"] == 0
+
+
+def test_dependent_columns_without_penalties_have_a_short_answer():
+    # Whether rounding leaves 1e-16 or 0 of a singular value depends on the data and on BLAS.
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        X, y = random.normal(size=(10 + seed // 2, 4)), random.normal(size=10 + seed // 2)
+        X = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2]])
+        X -= X.mean(axis=0)
+        gram = FeatureGram.of_rows(X)
+        w = PlainLeastSquares().solve(LassoProblem(y, 0.0), gram, Budget()).value.w
+        np.testing.assert_allclose(w, np.linalg.pinv(X, rcond=1e-12) @ y, atol=1e-9)

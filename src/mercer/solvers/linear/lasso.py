@@ -141,7 +141,8 @@ def _solve(
     """
     tol, most = budget.tol, budget.max_iter if budget.max_iter >= 0 else sys.maxsize
     kept = np.ones(len(at.w), bool)
-    if len(cache) == len(at.w) and problem.l1 > 0 and budget.seconds_left > 0:
+    whole = len(cache) == len(at.w) and problem.l1 > 0
+    if whole and budget.stop(at.bounds.gap, epochs) is None:
         at, spent = _descend_on_all(problem, cache, tol, most - epochs, at)
         epochs += spent
     _screen(problem, cache, at, kept)

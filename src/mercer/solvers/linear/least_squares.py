@@ -30,7 +30,7 @@ class PlainLeastSquares(FeatureSolver[LassoProblem, LassoAnswer]):
     ) -> Outcome[LassoAnswer]:
         design = problem.design(gram)
         X = design.dense()
-        w = optimize.nnls(X, problem.y)[0] if problem.positive else linalg.lstsq(X, problem.y)[0]
+        w = optimize.nnls(X, problem.y)[0] if problem.positive else shortest(X, problem.y)
         return Outcome(problem.evaluate(design, w), Status.OPTIMAL)
 
 
@@ -126,6 +126,16 @@ class LeastSquares:
 
     x: Array
     rank: int
+
+
+def shortest(A: Array, b: Array) -> Array:
+    """Return the shortest x of least ‖Ax − b‖₂, with the usual limit of the numerical rank.
+
+    LAPACK's own limit, 2⁻⁵² of the largest singular value, is below what rounding leaves of zero in
+    a matrix of several rows and columns: x would be huge in such a direction.
+    """
+    x: Array = linalg.lstsq(A, b, max(A.shape) * np.finfo(float).eps)[0]
+    return x
 
 
 def accurate(A: Array, b: Array) -> LeastSquares:

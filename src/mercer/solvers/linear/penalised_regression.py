@@ -21,7 +21,7 @@ from mercer.problems.penalties import (
 )
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 from mercer.solvers.line_search import backtrack
-from mercer.solvers.linear.least_squares import accurate
+from mercer.solvers.linear.least_squares import accurate, shortest
 
 _REWEIGHTINGS = 12
 """Reweighted least squares before the vertices; more of them bring the start no nearer."""
@@ -281,7 +281,7 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
             H = (A * weights[:, None]).T @ A
             # Rows beyond the bend have no curvature; a trace of all rows keeps the step finite.
             H += 1e-10 * max(float(weights.max(initial=0.0)), 1.0) * (A.T @ A)
-            direction = linalg.lstsq(H, slopes)[0]
+            direction = shortest(H, slopes)
             fall = float(slopes @ direction)
             if fall <= max(1e-2 * budget.tol**2 * value, least):
                 return Outcome(PenaltyAnswer(x), Status.OPTIMAL, steps)
@@ -300,13 +300,13 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         first = [accurate(A, b).x, near]
         for _ in range(max(self.n_init - len(first), 0)):
             rows = self.random.choice(len(b), few, replace=False)
-            first.append(linalg.lstsq(A[rows], b[rows])[0])
+            first.append(shortest(A[rows], b[rows]))
         steps = 0
         for i, x in enumerate(first):
             inside, own = np.abs(b - A @ x) <= a, 0
             while budget.stop(np.inf, own) is None:
                 own += 1
-                x = linalg.lstsq(A[inside], b[inside])[0] if inside.any() else x
+                x = shortest(A[inside], b[inside]) if inside.any() else x
                 last, inside = inside, np.abs(b - A @ x) <= a
                 if (inside == last).all():
                     break
