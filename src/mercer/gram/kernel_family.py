@@ -9,7 +9,7 @@ import numpy as np
 from mercer import _fast, _memory, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.computed import Gram
-from mercer.gram.radial_sum import Part, RadialSum
+from mercer.gram.radial_sum import RadialSum, TermValues
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Block, Diagonal, Evaluator, Pairs, Values
 from mercer.kernels.points import Points
@@ -52,7 +52,7 @@ class KernelFamily:
         self._values = AllPairs(self._pairs) if n <= SMALL else None
         self._last: tuple[bytes, Kernel] | None = None
         self._sum = RadialSum.of(kernel, points, self.names)
-        self._last_parts: tuple[bytes, list[Part]] | None = None
+        self._last_parts: tuple[bytes, list[TermValues]] | None = None
 
     def __len__(self) -> int:
         return len(self.points)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class RadialSum:
         terms = _terms_on(kernel, rows)
         return None if terms is None else cls(terms, rows, names, kernel.free_parameters())
 
-    def matrix(self, values: Parameters) -> tuple[Array, list[Part]]:
+    def matrix(self, values: Parameters) -> tuple[Array, list[TermValues]]:
         """Return K(θ), in memory of its own, and what its derivatives need."""
         values = self._known | values
         parts = [term.part(self._rows, self._rows, values) for term in self._terms]
@@ -71,7 +71,7 @@ class RadialSum:
         K.flat[:: len(K) + 1] += sum(part.factor for part in parts if part.K is None)
         return K, parts
 
-    def contract(self, parts: list[Part], M: Array, V: Array) -> tuple[Array, Array]:
+    def contract(self, parts: list[TermValues], M: Array, V: Array) -> tuple[Array, Array]:
         """Return Σᵢⱼ Mᵢⱼ ∂Kᵢⱼ/∂log p and the products ∂K/∂log p V for every parameter p.
 
         M is symmetric and given by its lower triangle.
@@ -104,7 +104,7 @@ def values_between(kernel: Kernel, X: Array, rows: Array) -> tuple[Array, float]
         return (K, own) if np.isfinite(own + np.add.reduce(K, axis=None)) else None
 
 
-def _total(parts: Sequence[Part], shape: tuple[int, int]) -> Array:
+def _total(parts: Sequence[TermValues], shape: tuple[int, int]) -> Array:
     """Return the sum of all parts but noise."""
     K: Array | None = None
     for part in parts:
@@ -114,7 +114,7 @@ def _total(parts: Sequence[Part], shape: tuple[int, int]) -> Array:
 
 
 @dataclass(eq=False)
-class Part:
+class TermValues:
     """A term at one θ: its factor, its values (None of noise), and what derivatives need.
 
     ``s`` are the scaled squared distances, where k′ is not a multiple of k or all columns have one
@@ -142,12 +142,12 @@ class _Term:
     def fits(self, rows: Array) -> bool:
         return True
 
-    def part(self, a: Array, b: Array, values: Parameters) -> Part:
+    def part(self, a: Array, b: Array, values: Parameters) -> TermValues:
         """Return the term for all pairs of two batches of rows, which may be one and the same."""
         raise NotImplementedError
 
     def contracted(
-        self, part: Part, M: Array, V: Array, wanted: dict[str, int]
+        self, part: TermValues, M: Array, V: Array, wanted: dict[str, int]
     ) -> Iterator[tuple[str, float, Array]]:
         """Yield the name, the sum and the product of each parameter that somebody wants."""
         raise NotImplementedError
@@ -156,11 +156,11 @@ class _Term:
 class _Noise(_Term):
     """White noise: its variance is one of the factors."""
 
-    def part(self, a: Array, b: Array, values: Parameters) -> Part:
-        return Part(self.factor(values), None)
+    def part(self, a: Array, b: Array, values: Parameters) -> TermValues:
+        return TermValues(self.factor(values), None)
 
     def contracted(
-        self, part: Part, M: Array, V: Array, wanted: dict[str, int]
+        self, part: TermValues, M: Array, V: Array, wanted: dict[str, int]
     ) -> Iterator[tuple[str, float, Array]]:
         total = part.factor * float(np.trace(M))
         for name in self.factors:
@@ -171,11 +171,11 @@ class _Noise(_Term):
 class _Same(_Term):
     """A constant: its value is one of the factors."""
 
-    def part(self, a: Array, b: Array, values: Parameters) -> Part:
-        return Part(self.factor(values), np.ones((len(a), len(b))))
+    def part(self, a: Array, b: Array, values: Parameters) -> TermValues:
+        return TermValues(self.factor(values), np.ones((len(a), len(b))))
 
     def contracted(
-        self, part: Part, M: Array, V: Array, wanted: dict[str, int]
+        self, part: TermValues, M: Array, V: Array, wanted: dict[str, int]
     ) -> Iterator[tuple[str, float, Array]]:
         assert part.K is not None
         names = [name for name in self.factors if name in wanted]
@@ -216,7 +216,7 @@ class _Distance(_Same):
         """Whether k = exp(−s/2)."""
         return self.kernel.as_exponential is not None
 
-    def part(self, a: Array, b: Array, values: Parameters) -> Part:
+    def part(self, a: Array, b: Array, values: Parameters) -> TermValues:
         kernel, widths = self.kernel, self._widths
         found = [values[name] for name in widths]
         if self._many:
@@ -228,11 +228,11 @@ class _Distance(_Same):
             scaled, rate = a, found[0] ** -2
         s = _fast.pairwise.scaled_distances(scaled, b, rate, b is scaled)
         if self._many and self._is_exponential:
-            return Part(self.factor(values), kernel.profile(s), None, scaled)
-        return Part(self.factor(values), kernel.profile(s.copy()), s, scaled)
+            return TermValues(self.factor(values), kernel.profile(s), None, scaled)
+        return TermValues(self.factor(values), kernel.profile(s.copy()), s, scaled)
 
     def contracted(
-        self, part: Part, M: Array, V: Array, wanted: dict[str, int]
+        self, part: TermValues, M: Array, V: Array, wanted: dict[str, int]
     ) -> Iterator[tuple[str, float, Array]]:
         yield from super().contracted(part, M, V, wanted)
         kernel, widths = self.kernel, self._widths
@@ -270,32 +270,51 @@ def _terms_on(kernel: Kernel, rows: Array) -> list[_Term] | None:
     return good if len(good) == len(found) else None
 
 
+@singledispatch
 def _terms(kernel: Kernel, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
-    """Yield the terms of a sum; None for what is none of the three."""
-    if isinstance(kernel, Sum):
-        yield from _terms(kernel.left, f"{prefix}left__", fixed, factors)
-        yield from _terms(kernel.right, f"{prefix}right__", fixed, factors)
-    elif isinstance(kernel, Scaled):
-        name = f"{prefix}factor"
-        yield from _terms(
-            kernel.kernel, f"{prefix}kernel__", *_times(kernel.factor, name, fixed, factors)
-        )
-    elif isinstance(kernel, Product) and isinstance(kernel.left, Constant):
-        name = f"{prefix}left__value"
-        yield from _terms(
-            kernel.right, f"{prefix}right__", *_times(kernel.left.value, name, fixed, factors)
-        )
-    elif isinstance(kernel, Product) and isinstance(kernel.right, Constant):
-        name = f"{prefix}right__value"
-        yield from _terms(
-            kernel.left, f"{prefix}left__", *_times(kernel.right.value, name, fixed, factors)
-        )
-    elif isinstance(kernel, White):
-        yield _Noise(kernel, prefix, *_times(kernel.noise, f"{prefix}noise", fixed, factors))
-    elif isinstance(kernel, Constant):
-        yield _Same(kernel, prefix, *_times(kernel.value, f"{prefix}value", fixed, factors))
-    else:
-        yield _Distance(kernel, prefix, fixed, factors) if isinstance(kernel, Radial) else None
+    """Yield the terms of a sum; None for a kernel of another kind."""
+    yield None
+
+
+@_terms.register
+def _(kernel: Sum, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    yield from _terms(kernel.left, f"{prefix}left__", fixed, factors)
+    yield from _terms(kernel.right, f"{prefix}right__", fixed, factors)
+
+
+@_terms.register
+def _(kernel: Scaled, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    times = _times(kernel.factor, f"{prefix}factor", fixed, factors)
+    yield from _terms(kernel.kernel, f"{prefix}kernel__", *times)
+
+
+@_terms.register
+def _(kernel: Product, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    sides = {"left": kernel.left, "right": kernel.right}
+    constant = next((side for side, inner in sides.items() if type(inner) is Constant), None)
+    if constant is None:
+        yield None
+        return
+    other = "right" if constant == "left" else "left"
+    times = _times(
+        cast(Constant, sides[constant]).value, f"{prefix}{constant}__value", fixed, factors
+    )
+    yield from _terms(sides[other], f"{prefix}{other}__", *times)
+
+
+@_terms.register
+def _(kernel: White, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    yield _Noise(kernel, prefix, *_times(kernel.noise, f"{prefix}noise", fixed, factors))
+
+
+@_terms.register
+def _(kernel: Constant, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    yield _Same(kernel, prefix, *_times(kernel.value, f"{prefix}value", fixed, factors))
+
+
+@_terms.register
+def _(kernel: Radial, prefix: str, fixed: float, factors: list[str]) -> Iterator[_Term | None]:
+    yield _Distance(kernel, prefix, fixed, factors)
 
 
 def _times(value: float, name: str, fixed: float, factors: list[str]) -> tuple[float, list[str]]:
