@@ -55,6 +55,8 @@ _FINE_ENOUGH = 1e-9
 """Violation at which one step was enough."""
 _FINE_PAIRS = 1000
 """Pair steps among the last ones, where a matrix is nearly singular: a few for each variable."""
+_AT_BOUND = 2.0**-50
+"""Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
 SUMS_ROUNDING = 1e-12
 """Error of a fixed sum, as a share of what it adds up, that rounding of float64 leaves."""
 
@@ -238,6 +240,13 @@ def _merit(problem: BoxQP, answer: Outcome[Array]) -> tuple[bool, float]:
     return answer.status is Status.OPTIMAL, value
 
 
+def _settle(problem: BoxQP, beta: Array) -> None:
+    """Put multipliers on a bound that only rounding keeps them from; one that is free fixes b."""
+    least = _AT_BOUND * np.minimum(problem.hi - problem.lo, np.abs(beta).max())
+    np.copyto(beta, problem.lo, where=beta - problem.lo < least)
+    np.copyto(beta, problem.hi, where=problem.hi - beta < least)
+
+
 class Scratch:
     """Memory that is used again: blocks of float32 values and matrices, of each thread its own."""
 
@@ -327,6 +336,7 @@ class _OnMatrix:
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
                 break
+        _settle(problem, beta)
         if drift:
             _fast.box_qp.product(self.K, self.idx, beta, f)
             left = _fast.box_qp.violation(problem.p, f, beta, *parts)
