@@ -27,6 +27,14 @@ EXERCISES = {
         for band in (None, 3):
             GlobalAlignment(0.01, band).log_values(X)
     """,
+    "contractions": """
+        import numpy as np
+        from mercer import RBF, GaussianProcessRegressor, White
+
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        kernel = 1.0 * RBF(length_scale=[1.0, 1.0]) + White()
+        GaussianProcessRegressor(kernel).fit(X, np.sin(X[:, 0]) + 0.1 * X[:, 1] ** 2)
+    """,
     "exponentials": """
         import numpy as np
         from mercer import RBF, StreamedRidge, _fast

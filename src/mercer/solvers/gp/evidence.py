@@ -31,9 +31,6 @@ _SMALL = 200
 """Rows up to which the threads of BLAS wait for each other longer than they work."""
 _FEW = 400
 """Rows up to which a second ascent is cheap."""
-_FAR = 5.0
-"""Logarithm of the change of a parameter, a factor of 150, beyond which an ascent may have passed
-tops: in 180 fits of random data a second ascent found a higher one only then, or at a bound."""
 _FINE = 1e-11
 """Gain of the evidence, as a share of it, at which an ascent on few rows ends: its slope is then
 below 10⁻⁴, as after an ascent by L-BFGS."""
@@ -185,8 +182,7 @@ class RegressionEvidence:
 
         Where rows are many, the first ascent takes its first steps on a part of them; should that
         lead astray, it begins again with all. Where they are few, the evidence has more tops than
-        one; a first ascent that went far, ran into a bound, or reached no top may have passed a
-        better one, and L-BFGS, whose steps are shorter, gives a second opinion.
+        one, and L-BFGS gives a second opinion.
         """
         if len(self.Y) <= _FEW:
             budget = budget.but(tol=min(budget.tol, _FINE))
@@ -196,8 +192,7 @@ class RegressionEvidence:
             if first is not starts[0] and found.value < self.value(starts[0]):
                 again = self.climb_by_curvature(starts[:1], bounds, budget)
                 found = better(found, again)
-            few = len(self.Y) <= _FEW and found.status is not Status.TIME_LIMIT
-            if few and not (found.converged and _is_near(found.theta, starts, bounds)):
+            if len(self.Y) <= _FEW and found.status is not Status.TIME_LIMIT:
                 second = maximise(
                     self.value_and_gradient, starts, bounds, budget=budget, known=found
                 )
@@ -250,12 +245,6 @@ class EvidenceAt:
         flat = Q.transpose(1, 0, 2).reshape(len(a), -1)
         solved = multiply_below(inverse, flat).reshape(len(a), len(Q), targets)
         return 0.5 * sums, 0.5 * np.einsum("pnt,nqt->pq", Q, solved)
-
-
-def _is_near(theta: Array, starts: Sequence[Array], bounds: Array) -> bool:
-    """Whether θ is in the surroundings of a start, and no bound holds it."""
-    inside = (bounds[:, 0] < theta) & (theta < bounds[:, 1])
-    return bool(inside.all()) and any(np.abs(theta - start).max() < _FAR for start in starts)
 
 
 def few_threads(n: int) -> AbstractContextManager[None]:
