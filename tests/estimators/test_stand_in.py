@@ -82,8 +82,6 @@ SUITES = (
             "not overflow",
             "test_lasso_dual_gap": "the gap of the test is rounding; ours is cut off at zero",
             "test_warm_start": "five rounds are enough already for the first fit",
-            "test_warm_start_convergence_with_regularizer_decrement": "both fits take the same "
-            "few rounds",
             "test_sparse_dense_descent_paths": "a path has one target",
             "test_check_input_false": "data in any order are taken without checks too",
             "test_enet_copy_X_False_check_input_False": "X is never changed",

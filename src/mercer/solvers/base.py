@@ -208,7 +208,9 @@ class Solver(ABC, Generic[Stated, Value]):
         exact = gram if gram.dtype == np.float64 else gram.in_precision(np.float64)
         judged = problem.certify(found.value, exact, found.product)
         status = found.status
-        if status is Status.OPTIMAL and not judged.bounds:
+        # Without a penalty a dual point is feasible in the limit only, and says so.
+        feasible = judged.dual_feasibility == 0.0 or not math.isfinite(judged.relative_gap)
+        if status is Status.OPTIMAL and feasible and not judged.bounds:
             status = Status.STALLED  # whatever the steps say: nothing shows that it is the optimum
         certificate = replace(
             judged,
