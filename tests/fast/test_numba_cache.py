@@ -39,8 +39,9 @@ EXERCISES = {
         import numpy as np
         from mercer import RBF, StreamedRidge, _fast
 
-        X = np.random.default_rng(0).normal(size=(400, 3))
-        StreamedRidge(kernel=RBF(0.1), approximation=20, memory=1 << 20).fit(X, X[:, 0])
+        # So many that no small system is formed of them.
+        X = np.random.default_rng(0).normal(size=(40_000, 3))
+        StreamedRidge(kernel=RBF(0.1), approximation=120, memory=1 << 26).fit(X, X[:, 0])
         _fast.exponentials.single(np.zeros(3, dtype=np.float32))
         _fast.exponentials.double(np.zeros(3))
     """,
