@@ -67,20 +67,20 @@ def naive_alignment(
 
 
 def _dtw(kernel: DTW, x: Object, z: Object, same: bool, training: Sequence[Any] | None) -> float:
-    gamma: Any = kernel.gamma
-    if isinstance(gamma, str):
-        assert training is not None
-        if gamma == "median":
-            distances = [
-                naive_dtw(a, b, kernel.band, kernel.time)
-                for i, a in enumerate(training)
-                for b in training[:i]
-            ]
-            positive = [distance for distance in distances if distance > 0]
-            gamma = 1 / (2 * statistics.median(positive)) if positive else 0.5
-        else:
-            gamma = _rate(training, kernel.time)
-    return math.exp(-float(gamma) * naive_dtw(x, z, kernel.band, kernel.time))
+    gamma = _settled(kernel, kernel.gamma, training, _dtw_rate)
+    return math.exp(-gamma * naive_dtw(x, z, kernel.band, kernel.time))
+
+
+def _dtw_rate(kernel: DTW, training: Sequence[Any]) -> float:
+    if kernel.gamma != "median":
+        return _rate(training, kernel.time)
+    distances = [
+        naive_dtw(a, b, kernel.band, kernel.time)
+        for i, a in enumerate(training)
+        for b in training[:i]
+    ]
+    positive = [distance for distance in distances if distance > 0]
+    return 1 / (2 * statistics.median(positive)) if positive else 0.5
 
 
 def _rate(training: Sequence[Any], time: str) -> float:
@@ -95,23 +95,38 @@ def _rate(training: Sequence[Any], time: str) -> float:
 def _alignment(
     kernel: GlobalAlignment, x: Object, z: Object, same: bool, training: Sequence[Any] | None
 ) -> float:
-    sigma: Any = kernel.sigma
-    if isinstance(sigma, str):
-        assert training is not None
-        if sigma == "median":
-            rows = [_series(row, kernel.time) for row in training]
-            points = [point for row in rows for point in row]
-            distances = [math.dist(p, q) for i, p in enumerate(points) for q in points[:i]]
-            positive = [distance for distance in distances if distance > 0]
-            middle = statistics.median(positive) if positive else 1.0
-            sigma = middle * math.sqrt(statistics.median([len(row) for row in rows]))
-        else:
-            sigma = math.sqrt(0.5 / _rate(training, kernel.time))
+    sigma = _settled(kernel, kernel.sigma, training, _alignment_width)
     logs = [
-        naive_alignment(a, b, float(sigma), kernel.band, kernel.time)
-        for a, b in ((x, z), (x, x), (z, z))
+        naive_alignment(a, b, sigma, kernel.band, kernel.time) for a, b in ((x, z), (x, x), (z, z))
     ]
     return math.exp(logs[0] - (logs[1] + logs[2]) / 2)
+
+
+def _alignment_width(kernel: GlobalAlignment, training: Sequence[Any]) -> float:
+    if kernel.sigma != "median":
+        return math.sqrt(0.5 / _rate(training, kernel.time))
+    rows = [_series(row, kernel.time) for row in training]
+    points = [point for row in rows for point in row]
+    distances = [math.dist(p, q) for i, p in enumerate(points) for q in points[:i]]
+    positive = [distance for distance in distances if distance > 0]
+    middle = statistics.median(positive) if positive else 1.0
+    return middle * math.sqrt(statistics.median([len(row) for row in rows]))
+
+
+_last: list[Any] = [None, None, 0.0]
+"""The kernel and the training data that were settled last, and the width."""
+
+
+def _settled(
+    kernel: Any, width: Any, training: Sequence[Any] | None, rule: Callable[..., float]
+) -> float:
+    """Return the width as a number; a rule is followed once for all pairs of one matrix."""
+    if not isinstance(width, str):
+        return float(width)
+    assert training is not None
+    if _last[0] is not kernel or _last[1] is not training:
+        _last[:] = kernel, training, rule(kernel, training)
+    return float(_last[2])
 
 
 FORMULAS: dict[type, Callable[[Any, Any, Any, bool, Sequence[Any] | None], float]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
@@ -40,45 +40,51 @@ def _spectrum(kernel: Spectrum, x: Object, z: Object, *_: Any) -> float:
     return _shared(kernel, Counter(left), Counter(right), (len(left), len(right)))
 
 
-def _near(window: str, kernel: Mismatch) -> Iterator[str]:
+@lru_cache(1024)
+def _near(window: str, alphabet: str, m: int) -> list[str]:
     """Spell all strings of the alphabet and the window's own letters that are near enough."""
-    choices = [sorted({letter, *kernel.alphabet}) for letter in window]
-    for letters in product(*choices):
-        if sum(a != b for a, b in zip(letters, window, strict=True)) <= kernel.m:
-            yield "".join(letters)
+    choices = [sorted({letter, *alphabet}) for letter in window]
+    return [
+        "".join(letters)
+        for letters in product(*choices)
+        if sum(a != b for a, b in zip(letters, window, strict=True)) <= m
+    ]
 
 
 def _mismatch(kernel: Mismatch, x: Object, z: Object, *_: Any) -> float:
     left, right = (_windows(_text(row), kernel.k) for row in (x, z))
     counts = [
-        Counter(u for window in side for u in _near(window, kernel)) for side in (left, right)
+        Counter(u for window in side for u in _near(window, kernel.alphabet, kernel.m))
+        for side in (left, right)
     ]
     return _shared(kernel, counts[0], counts[1], (len(left), len(right)))
 
 
 def _gappy(kernel: GappyKmer, x: Object, z: Object, *_: Any) -> float:
     """Count (letters, places of the letters) of all windows."""
-    counts, windows = [], []
-    for row in (x, z):
-        side = _windows(_text(row), kernel.k + kernel.g)
-        windows.append(len(side))
-        counts.append(
-            Counter(
-                str([(j, window[j]) for j in places])
-                for window in side
-                for places in combinations(range(kernel.k + kernel.g), kernel.k)
-            )
-        )
-    return _shared(kernel, counts[0], counts[1], (windows[0], windows[1]))
+    left, right = (_windows(_text(row), kernel.k + kernel.g) for row in (x, z))
+    counts = [
+        Counter(u for window in side for u in _placed(window, kernel.k)) for side in (left, right)
+    ]
+    return _shared(kernel, counts[0], counts[1], (len(left), len(right)))
 
 
-def _occurrences(kernel: Subsequence, text: str, length: int) -> dict[str, float]:
+@lru_cache(1024)
+def _placed(window: str, k: int) -> list[str]:
+    """Spell all choices of k letters of a window together with their places."""
+    chosen = combinations(range(len(window)), k)
+    return [str([(j, window[j]) for j in places]) for places in chosen]
+
+
+@lru_cache(1024)
+def _occurrences(text: str, length: int, decay: float, weighting: str) -> dict[str, float]:
+    """Return the weight of each word of one length in a text, over all choices of its places."""
     found: dict[str, float] = {}
     for places in combinations(range(len(text)), length):
         span = places[-1] - places[0] + 1
-        cost = span if kernel.weighting == "length" else span - length
+        cost = span if weighting == "length" else span - length
         word = "".join(text[i] for i in places)
-        found[word] = found.get(word, 0.0) + float(kernel.decay) ** cost
+        found[word] = found.get(word, 0.0) + decay**cost
     return found
 
 
@@ -89,7 +95,10 @@ def _subsequence(kernel: Subsequence, x: Object, z: Object, *_: Any) -> float:
             weight = 1.0 if length == kernel.k else 0.0
         else:
             weight = 1.0 if isinstance(kernel.lengths, str) else float(kernel.lengths[length - 1])
-        left, right = (_occurrences(kernel, _text(row), length) for row in (x, z))
+        left, right = (
+            _occurrences(_text(row), length, float(kernel.decay), kernel.weighting)
+            for row in (x, z)
+        )
         total += weight * math.fsum(left[word] * right[word] for word in left.keys() & right.keys())
     return total
 

@@ -189,11 +189,12 @@ def test_bipartite_and_long_graphs_near_the_limit():
     A = [nx.to_numpy_array(graph) for graph in X]
     limit = RandomWalk().largest_decay(X)
     assert limit == pytest.approx(1 / 30)
+    expected = [[explicit(a, b, 0.9 * limit) for b in A] for a in A]
     for label in (None, "label"):
         for graph in X:
             nx.set_node_attributes(graph, "C", "label")
         kernel = RandomWalk(0.9 * limit, label=label)
-        close(kernel(X), [[explicit(a, b, 0.9 * limit) for b in A] for a in A], 1e-9)
+        close(kernel(X), expected, 1e-9)
     # With one label the product graph is the whole one, and has the same limit.
     assert RandomWalk().largest_decay(X) == pytest.approx(limit)
 
