@@ -49,8 +49,27 @@ def pytest_addoption(parser):
     parser.addoption("--attacks", action="store_true", help="run the long attacks too")
 
 
+def pytest_configure(config):
+    """Give each of several test processes its share of the cores, and no more threads of BLAS.
+
+    Threads that wait for one another spin: two processes with two threads each take ten times the
+    CPU time of small products. Workers and the processes that tests start inherit this; the tests
+    of threads set the number that they need.
+    """
+    workers = config.getoption("numprocesses", None)
+    if workers and workers > 1:
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave the attacks out, unless they are asked for: by --attacks, by -m attack or by name."""
+    """Leave out attacks that nobody asked for; among several processes begin with what is slow."""
+    if hasattr(config, "workerinput"):  # so that no process is left alone with a long test
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    _leave_attacks_out(config, items)
+
+
+def _leave_attacks_out(config, items):
+    """Keep the attacks only where they are asked for: by --attacks, by -m attack or by name."""
     asked = config.getoption("--attacks") or "attack" in config.getoption("-m")
     if asked or any("::" in argument for argument in config.args):
         return
