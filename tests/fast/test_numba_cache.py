@@ -301,19 +301,19 @@ print(json.dumps(found))
 """
 
 
-SOME = ("box_qp", "coordinate", "kmers", "pairwise")
+SOME = ("coordinate", "pairwise")
 
 
-@pytest.fixture(
-    scope="module", params=[SOME, pytest.param(tuple(EXERCISES), marks=pytest.mark.attack)],
-    ids=["some", "all"],
-)  # fmt: skip
-def processes(tmp_path_factory, request):
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    return in_two_processes(SOME, tmp_path_factory.mktemp("numba"))
+
+
+def in_two_processes(modules, cache):
     """Run the same job in two processes, one after the other, with a cache of their own."""
-    environment = os.environ | {"MERCER_THREADS": "2"}
-    environment["NUMBA_CACHE_DIR"] = str(tmp_path_factory.mktemp("numba"))
-    jobs = [textwrap.dedent(EXERCISES[name]) for name in request.param]
-    code = "\n".join([*jobs, REPORT.format(modules=list(request.param))])
+    environment = os.environ | {"MERCER_THREADS": "2", "NUMBA_CACHE_DIR": str(cache)}
+    jobs = [textwrap.dedent(EXERCISES[name]) for name in modules]
+    code = "\n".join([*jobs, REPORT.format(modules=list(modules))])
     outputs = []
     for _ in range(2):
         run = subprocess.run(
@@ -360,6 +360,15 @@ def test_compiled_functions_follow_the_rules(processes):
         assert not options.get("parallel"), name
         # Sums may be taken in another order; NaN and infinity are never assumed away.
         assert set(options.get("fastmath") or ()) <= {"reassoc", "contract", "nsz"}, name
+
+
+@pytest.mark.attack
+def test_all_modules(tmp_path):
+    """One test, so that all functions are compiled once only, whatever process takes it."""
+    processes = in_two_processes(tuple(EXERCISES), tmp_path)
+    test_the_job_reaches_every_function(processes)
+    test_the_second_process_compiles_nothing(processes)
+    test_compiled_functions_follow_the_rules(processes)
 
 
 def test_without_a_place_for_the_cache_functions_compile_for_each_process():
