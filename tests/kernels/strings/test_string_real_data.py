@@ -60,7 +60,7 @@ def test_splice_sites_by_pieces_of_the_window():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["spectrum", "mismatch"])
+@pytest.mark.parametrize("family", ["spectrum", pytest.param("mismatch", marks=pytest.mark.attack)])
 def test_promoters_and_their_overlaps(family):
     """Published are, leaving one of 106 out: 4 errors (KBANN), 8 (neural network), 13 (nearest
     neighbour), 19 (ID3). k-mers do better, because most windows without a promoter overlap others:
