@@ -52,9 +52,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Give each of several test processes its share of the cores, and no more threads of BLAS.
 
-    Threads that wait for one another spin: two processes with two threads each take ten times the
-    CPU time of small products. Workers and the processes that tests start inherit this; the tests
-    of threads set the number that they need.
+    Threads that wait for one another spin: where other processes hold the cores, small products on
+    two threads took ten times the CPU time of one. Workers and the processes that tests start
+    inherit this; the tests of threads set the number that they need.
     """
     workers = config.getoption("numprocesses", None)
     if workers and workers > 1:
