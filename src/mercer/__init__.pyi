@@ -71,6 +71,8 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.explanations.explanation import Explanation as Explanation
+from mercer.explanations.shapley import explain as explain
 from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian

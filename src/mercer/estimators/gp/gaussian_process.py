@@ -47,6 +47,7 @@ from mercer.estimators.state import BY_ROW, KERNEL, check_points
 from mercer.exceptions import InvalidInput
 from mercer.generative.normal import Gaussian
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.gram.kernel_family import KernelFamily
 from mercer.gram.radial_sum import values_between
 from mercer.kernels.base import Kernel
@@ -393,6 +394,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
             return self._posterior.judge(gram.points, columns, dual)
         problem = MeanProblem(scaled.reshape(n, -1), self._noise_variances + self.jitter_)
         return problem.certify(self.alpha_.reshape(n, -1), gram)
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the means of the targets as sums over points, and their constants."""
+        coefficients, constants = self.expansion_of_rows()
+        return Expansion(self._kernel, self._train_points, coefficients), constants
 
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
