@@ -223,7 +223,7 @@ def test_threads_do_not_change_the_values():
 @pytest.mark.parametrize("kernel", [m.Sigmoid(), m.Cosine(), (m.RBF(1.0) + m.Linear()) ** 2])
 @pytest.mark.filterwarnings("ignore::mercer.exceptions.IndefiniteKernelWarning")
 def test_kernels_that_split_in_no_way_are_refused(kernel):
-    machine = m.KernelRidge(kernel=kernel).fit(X, Y)
+    machine = m.KernelRidge(100.0, kernel=kernel).fit(X, Y)
     with pytest.raises(NoExplanation, match="permutation_importance"):
         m.explain(machine, Z)
 
