@@ -2,6 +2,7 @@
 
 from mercer.data import load_data as load_data
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.conformal.conformal import Conformal as Conformal
 from mercer.estimators.feature_map import FeatureMap as FeatureMap
 from mercer.estimators.gp.gaussian_process import (
     GaussianProcessRegressor as GaussianProcessRegressor,

@@ -400,6 +400,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         coefficients, constants = self.expansion_of_rows()
         return Expansion(self._kernel, self._train_points, coefficients), constants
 
+    def least_squares_system(self) -> tuple[Expansion, Array, Array] | None:
+        """Return f, b and the D of (K + D) a = y − b; None on landmarks."""
+        if self._posterior is not None:
+            return None
+        penalties = self._noise_variances + self.jitter_
+        return *self.function_expansion(), np.broadcast_to(penalties, len(self.alpha_)).copy()
+
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
         columns = self.alpha_.reshape(len(self.alpha_), -1)

@@ -351,6 +351,13 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         coefficients, constants = self.expansion_of_rows()
         return Expansion(self.kernel_, self.expansion_points, coefficients), constants
 
+    def least_squares_system(self) -> tuple[Expansion, Array, Array] | None:
+        """Return f, b and the D of (K + D) a = y − b; None where D or b depends on the rows."""
+        exact = self.approximation is None and not self.fit_intercept
+        if not exact or np.min(self.alpha_) <= 0 or np.min(self._fit_weights) <= 0:
+            return None
+        return *self.function_expansion(), np.ravel(self.alpha_)[0] / self._fit_weights
+
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
         return self.dual_coef_.reshape(len(self.dual_coef_), -1), np.atleast_1d(self.intercept_)
