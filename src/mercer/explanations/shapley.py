@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _parallel
-from mercer._typing import Array, Model, Objects
+from mercer._typing import Array, BoolArray, IntArray, Model, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.explanations.explanation import Explanation
 from mercer.explanations.functions import AnswerFunctions, unwrapped
@@ -142,8 +142,8 @@ class _Shares:
         held = sum(game.values[0].size for game in first) or 1
         size = max(1, _BLOCK // held)
 
-        def block(begin: int) -> None:
-            rows = self.rows.take(slice(begin, begin + size))
+        def block(chosen: IntArray) -> None:
+            rows = self.rows.take(chosen)
             games = self._games(rows)
             self._worst = max(self._worst, sum(game.error for game in games))
             for position, game in enumerate(games):
@@ -154,9 +154,10 @@ class _Shares:
                         shares = game.shapley(i).T @ self.coefficients
                     else:
                         shares = self._against(game, i, others[position])
-                    values[begin + i, at] += shares
+                    values[chosen[i], at] += shares
 
-        _parallel.run(block, range(0, len(self.rows), size), threads)
+        blocks = _alike(self.kernel.has_gaps(self.rows), size)
+        _parallel.run(block, blocks, threads)
         base = self.functions.constants + (
             sum(game.empty()[0] @ self.coefficients for game in first)
             if others is None
@@ -180,6 +181,13 @@ class _Shares:
         return 2 * self._worst * float(np.abs(self.coefficients).sum(axis=0).max())
 
 
+def _alike(gaps: BoolArray, size: int) -> list[IntArray]:
+    """Return blocks of rows; a row in which values are missing has players of its own."""
+    whole = np.flatnonzero(~gaps)
+    blocks = [whole[begin : begin + size] for begin in range(0, len(whole), size)]
+    return [*blocks, *np.flatnonzero(gaps)[:, None]]
+
+
 def _background(kernel: Kernel, points: Points, given: Objects, model: Model) -> Points:
     if given is not None:
         return kernel.encode(given)
@@ -196,8 +204,9 @@ def _players(
     kernel: Kernel, rows: Points, points: Points, names: Sequence[str] | None
 ) -> dict[Player, str]:
     """Return the players in the order of the columns, with their names."""
-    one = slice(0, 1)
-    found = {p for game in kernel.games(rows.take(one), points.take(one)) for p in game.players}
+    alike = _alike(kernel.has_gaps(rows), len(rows))
+    games = (kernel.games(rows.take(some[:1]), points) for some in alike)
+    found = {player for sum_of_games in games for game in sum_of_games for player in game.players}
     order = {name: j for j, name in enumerate(names or ())}
 
     def place(player: Player) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 
 from mercer import _memory
-from mercer._typing import Array, Column, Objects
+from mercer._typing import Array, BoolArray, Column, Objects
 from mercer.exceptions import InvalidInput, NoExplanation, NoFeatureMap, NoGradient
 from mercer.kernels.coalitions import WHOLE, Game, Over, PowerGame, ProductGame
 from mercer.kernels.definite import Definite
@@ -283,6 +283,10 @@ class Kernel(Parametrised):
         players = tuple(range(columns))
         whole = ProductGame if self.over_columns is Over.PRODUCT else PowerGame
         return [whole(players, values)]
+
+    def has_gaps(self, points: Points) -> BoolArray:
+        """Tell the points in which a value is missing that this kernel would look at."""
+        return np.zeros(len(points), dtype=bool)
 
     def one_game(self, a: Points, b: Points) -> Game:
         """Return the game of one player, who brings k itself."""

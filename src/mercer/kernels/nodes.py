@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mercer._typing import Array
+from mercer._typing import Array, BoolArray
 from mercer.exceptions import InvalidParameter, NoExplanation
 from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.coalitions import WHOLE, Game
@@ -47,6 +47,12 @@ class Node(Kernel):
     @property
     def has_features(self) -> bool:
         return all(part.has_features for part in self.parts())
+
+    def has_gaps(self, points: Points) -> BoolArray:
+        found = super().has_gaps(points)
+        for part in self.parts():
+            found |= part.has_gaps(points)
+        return found
 
     def games(self, a: Points, b: Points) -> list[Game]:
         players = {p for part in self.parts() for game in part.games(a, b) for p in game.players}
