@@ -2,8 +2,8 @@
 Why does it say so?
 ===================
 
-A support vector machine learns heart disease from thirteen measurements. Each answer is the sum of the shares of the
-columns, exactly: no sampling, the same numbers in every run.
+A support vector machine learns heart disease from thirteen measurements. Each answer is the sum of
+the shares of the columns, exactly: no sampling, the same numbers in every run.
 """
 
 from dataclasses import replace
@@ -20,8 +20,9 @@ why = explain(machine, heart.X)
 print(why)
 
 # %%
-# On the left, one patient: which measurements move the answer up and which move it down. On the right, all
-# patients, one dot each; columns are ordered by the mean size of their shares.
+# On the left, one patient: which measurements move the answer up (towards "healthy") and which move
+# it down. On the right, all patients, one dot each; columns are ordered by the mean size of their
+# shares.
 
 why = replace(why, names=list(heart.columns))
 figure, (one, all_rows) = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")

@@ -10,8 +10,8 @@ import numpy as np
 from mercer import _parallel
 from mercer._typing import Array, BoolArray, IntArray, Model, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.explanations.explanation import Explanation
 from mercer.explanations.answer_functions import AnswerFunctions, unwrapped
+from mercer.explanations.explanation import Explanation
 from mercer.kernels.base import Kernel
 from mercer.kernels.coalitions import WHOLE, Game, Player
 from mercer.kernels.encoders import column_names, is_frame
