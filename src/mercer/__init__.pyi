@@ -2,6 +2,7 @@
 
 from mercer.data import load_data as load_data
 from mercer.estimators.certify import certify as certify
+from mercer.estimators.conformal.conformal import Conformal as Conformal
 from mercer.estimators.feature_map import FeatureMap as FeatureMap
 from mercer.estimators.gp.gaussian_process import (
     GaussianProcessRegressor as GaussianProcessRegressor,
@@ -71,6 +72,8 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.explanations.explanation import Explanation as Explanation
+from mercer.explanations.shapley import explain as explain
 from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian

@@ -45,6 +45,10 @@ class NoGradient(MercerError, TypeError):
     """The kernel has no derivative with respect to the parameter."""
 
 
+class NoExplanation(MercerError, TypeError):
+    """A machine or its kernel cannot be split into parts of its columns."""
+
+
 class NotEnoughMemory(MercerError, MemoryError):
     """The job would need more memory than the machine has; nothing was allocated."""
 

@@ -165,3 +165,28 @@ def test_certify_wants_the_same_rows(model):
     result = run("certify", model, "fewer.csv")
     assert result.code == 2
     assert "270" in result.err
+
+
+def test_shares_of_columns_add_up_to_the_decision(model):
+    name = new_rows()
+    rows = rows_of(good(run("explain", model, name)).out)
+    study = Study.load(model)
+    wanted = study.model.decision_function(
+        study.schema.align(mercer.read_table(name, False, like=study.schema))
+    )
+    names = [key for key in rows[0] if key.startswith("share_")]
+    assert {"share_age", "share_thal"} <= set(names)
+    totals = [float(row["base"]) + sum(float(row[key]) for key in names) for row in rows]
+    assert np.allclose(totals, wanted, rtol=0, atol=1e-10)
+    assert [row["prediction"] for row in rows] == list(study.predict(name))
+
+
+def test_shares_of_rows_with_missing_values_add_up_too(model):
+    name = new_rows(age="", ecg="")
+    rows = rows_of(good(run("explain", model, name, "-o", "-")).out)
+    study = Study.load(model)
+    wanted = study.model.decision_function(
+        study.schema.align(mercer.read_table(name, False, like=study.schema))
+    )
+    totals = [sum(float(v) for k, v in row.items() if k[:5] in ("base", "share")) for row in rows]
+    assert np.allclose(totals, wanted, rtol=0, atol=1e-10)

@@ -45,6 +45,14 @@ EXERCISES = {
         _fast.exponentials.single(np.zeros(3, dtype=np.float32))
         _fast.exponentials.double(np.zeros(3))
     """,
+    "shapley": """
+        import numpy as np
+        from mercer import KernelRidge, explain
+
+        X = np.random.default_rng(0).normal(size=(20, 3))
+        for kernel in ("rbf", "poly"):
+            explain(KernelRidge(kernel=kernel).fit(X, X[:, 0]), X[:2])
+    """,
     "neighbours": """
         import numpy as np
         from mercer import LaplacianRidge

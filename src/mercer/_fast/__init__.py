@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         perceptron as perceptron,
         piecewise as piecewise,
         refinement as refinement,
+        shapley as shapley,
         shortest_paths as shortest_paths,
         smo as smo,
         sparse_rows as sparse_rows,

@@ -43,7 +43,15 @@ def start(
         typer.echo(context.get_help())
 
 
-for command in (fit.fit, apply.predict, apply.report, apply.certify, look.compare, look.kernels):
+for command in (
+    fit.fit,
+    apply.predict,
+    apply.explain,
+    apply.report,
+    apply.certify,
+    look.compare,
+    look.kernels,
+):
     app.command(context_settings=_HELP)(command)
 
 

@@ -35,6 +35,32 @@ def predict(
     write_answers(answers, out, force, (model, data))
 
 
+def explain(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="OUT",
+            help="A .csv, .parquet or .jsonl file; CSV is printed otherwise.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    debug: options.Debug = False,
+) -> None:  # fmt: skip
+    """Say of each row of DATA how much each column gives to the answer: exact Shapley values.
+
+    Base and shares add up to the decision value (positive for the second class) or the number.
+    """
+    from mercer.cli.files import check_suffix, write_answers
+
+    check_suffix(out)
+    options.silence(debug)
+    from mercer.study.study import Study
+
+    write_answers(Study.load(model).shares(data), out, force, (model, data))
+
+
 def report(
     model: options.Model,
     out: Annotated[

@@ -16,6 +16,7 @@ from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels import definite
 from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.coalitions import Game
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.kernels.nodes import Pair, Wrapper, bracketed, short_number
@@ -68,6 +69,9 @@ class Sum(Pair):
     def feature_width(self, points: Points) -> float:
         return self.left.feature_width(points) + self.right.feature_width(points)
 
+    def games(self, a: Points, b: Points) -> list[Game]:
+        return self.left.games(a, b) + self.right.games(a, b)
+
     def terms(self) -> list[tuple[float, Kernel]]:
         return self.left.terms() + self.right.terms()
 
@@ -93,6 +97,13 @@ class Product(Pair):
 
     def evaluate(self, values: Values) -> Array:
         return _multiply(self.left.evaluate(values), self.right.evaluate(values))
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        both = [[game.products() for game in side.games(a, b)] for side in (self.left, self.right)]
+        if any(products is None for side in both for products in side):
+            return super().games(a, b)
+        left, right = ([game for products in side for game in products or ()] for side in both)
+        return [one.times(two) for one in left for two in right]
 
     def chain(self, values: Values, child: str, inner: Array) -> Array:
         other = self.right if child == "left" else self.left
@@ -139,6 +150,9 @@ class Scaled(Wrapper):
 
     def evaluate(self, values: Values) -> Array:
         return _multiply(self.kernel.evaluate(values), self.factor)
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        return [game.scaled(self.factor) for game in self.kernel.games(a, b)]
 
     def terms(self) -> list[tuple[float, Kernel]]:
         return [(self.factor * weight, term) for weight, term in self.kernel.terms()]
@@ -196,6 +210,11 @@ class Power(Wrapper):
     def evaluate(self, values: Values) -> Array:
         return power(self.kernel.evaluate(values), self.exponent, self)
 
+    def games(self, a: Points, b: Points) -> list[Game]:
+        inner = self.kernel.games(a, b)
+        game = inner[0].raised(self.exponent) if len(inner) == 1 else None
+        return super().games(a, b) if game is None else [game]
+
     def chain(self, values: Values, child: str, inner: Array) -> Array:
         if self.exponent == 0:
             return np.zeros_like(inner)
@@ -239,6 +258,11 @@ class Exp(Wrapper):
     def evaluate(self, values: Values) -> Array:
         inner = self.kernel.evaluate(values)
         return np.exp(inner, out=inner)
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        inner = self.kernel.games(a, b)
+        game = inner[0].exponential() if len(inner) == 1 else None
+        return super().games(a, b) if game is None else [game]
 
     def chain(self, values: Values, child: str, inner: Array) -> Array:
         return inner * self.evaluate(values)

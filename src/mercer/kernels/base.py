@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 
 from mercer import _memory
-from mercer._typing import Array, Column, Objects
-from mercer.exceptions import InvalidInput, NoFeatureMap, NoGradient
+from mercer._typing import Array, BoolArray, Column, Objects
+from mercer.exceptions import InvalidInput, NoExplanation, NoFeatureMap, NoGradient
+from mercer.kernels.coalitions import WHOLE, Game, Over, PowerGame, ProductGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, row_count
 from mercer.kernels.evaluation import Evaluator
@@ -248,6 +249,48 @@ class Kernel(Parametrised):
         """Yield factor · ∂k/∂log θ of some free parameters; kernels may share work between them."""
         for name in names:
             yield name, self.gradient(values, name) * factor
+
+    # ---- columns apart -------------------------------------------------------------------------
+
+    over_columns: ClassVar[Over | None] = None
+    """Whether k of rows is the product or the sum of k of their single columns."""
+
+    def along(self, column: int) -> Kernel:
+        """Return the kernel of one column, where ``over_columns`` says that there is one."""
+        return self
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        """Return the summands of k(x, z) for all pairs as games of columns.
+
+        See :mod:`mercer.kernels.coalitions`. A kernel that looks at an object as one thing has
+        one player.
+        """
+        columns, known = (getattr(side[self.encoder], "dimension", 1) for side in (a, b))
+        if columns != known:
+            raise InvalidInput(f"{self}: the rows have {columns} columns, the points {known}.")
+        if self.over_columns is None:
+            if columns == 1:
+                return [self.one_game(a, b)]
+            raise NoExplanation(
+                f"{self} is neither a product nor a sum over columns, so there is no exact "
+                "share of a column. Permutation importance works for every machine: "
+                "sklearn.inspection.permutation_importance."
+            )
+        values = np.empty((len(a), len(b), columns))
+        for j in range(columns):
+            pairs = Pairs(a.column(self.encoder, j), b.column(self.encoder, j))
+            values[:, :, j] = self.along(j).dense(pairs)
+        players = tuple(range(columns))
+        whole = ProductGame if self.over_columns is Over.PRODUCT else PowerGame
+        return [whole(players, values)]
+
+    def has_gaps(self, points: Points) -> BoolArray:
+        """Tell the points in which a value is missing that this kernel would look at."""
+        return np.zeros(len(points), dtype=bool)
+
+    def one_game(self, a: Points, b: Points) -> Game:
+        """Return the game of one player, who brings k itself."""
+        return ProductGame((WHOLE,), self.dense(Pairs(a, b)).astype(np.float64)[:, :, None])
 
     # ---- algebra -----------------------------------------------------------------------------
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mercer._typing import Array
-from mercer.exceptions import InvalidParameter
+from mercer._typing import Array, BoolArray
+from mercer.exceptions import InvalidParameter, NoExplanation
 from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.coalitions import WHOLE, Game
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.evaluation import Values
 from mercer.kernels.points import Points
@@ -46,6 +47,22 @@ class Node(Kernel):
     @property
     def has_features(self) -> bool:
         return all(part.has_features for part in self.parts())
+
+    def has_gaps(self, points: Points) -> BoolArray:
+        found = super().has_gaps(points)
+        for part in self.parts():
+            found |= part.has_gaps(points)
+        return found
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        players = {p for part in self.parts() for game in part.games(a, b) for p in game.players}
+        if len(players) > 1:
+            raise NoExplanation(
+                f"{self} is neither a sum nor a product of kernels that are sums or products over "
+                "columns, so there is no exact share of a column. Permutation importance works "
+                "for every machine: sklearn.inspection.permutation_importance."
+            )
+        return [self.one_game(a, b).renamed({WHOLE: next(iter(players), WHOLE)})]
 
     def free_parameters(self) -> dict[str, float]:
         return {

@@ -82,6 +82,12 @@ class Vectors:
         norms: Array = np.einsum("ij,ij->i", self.values, self.values)
         return norms
 
+    def column(self, j: int) -> Vectors:
+        """Return one column, in float64."""
+        values: Any = self.values[:, [j]]
+        dense = values.toarray() if self.is_sparse else values
+        return Vectors(np.ascontiguousarray(dense, dtype=np.float64))
+
     def take(self, index: Index) -> Vectors:
         """Return some rows; squared norms that are known come along."""
         part = Vectors(self.values[index], self.names)
@@ -131,6 +137,15 @@ class Categories:
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """How many columns there are."""
+        return int(self.codes.shape[1])
+
+    def column(self, j: int) -> Categories:
+        """Return one column."""
+        return Categories(np.ascontiguousarray(self.codes[:, [j]]))
 
     def take(self, index: Index) -> Categories:
         """Return some rows."""
@@ -209,6 +224,11 @@ class Points:
         """Return some of the points; they stay the same objects."""
         leaves = {encoder: leaf.take(index) for encoder, leaf in self.leaves.items()}
         return replace(self, leaves=leaves, ids=self.ids[index])
+
+    def column(self, encoder: Encoder, j: int) -> Points:
+        """Return the points as rows of one column of a leaf."""
+        leaf: Any = self[encoder]
+        return replace(self, leaves={encoder: leaf.column(j)}, dtype=np.dtype(np.float64))
 
     def join(self, other: Points) -> Points:
         """Return the points of both, one after the other."""

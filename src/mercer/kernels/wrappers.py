@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._typing import Array, Matrix, Object
-from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
+from mercer._typing import Array, BoolArray, Matrix, Object
+from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType, NoExplanation
 from mercer.kernels import definite
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import WHOLE, Game, Player
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder, ObjectEncoder, RowNumberEncoder
 from mercer.kernels.features import Features
@@ -164,6 +165,24 @@ class On(Wrapper):
         if self.missing == "zero":
             return shown
         return Features.concatenate(shown, Features.numbered(1 - complete))
+
+    def has_gaps(self, points: Points) -> BoolArray:
+        if self._forgiving:
+            return np.asarray(self._complete(points) == 0)
+        return self.kernel.has_gaps(points.within(self._key))
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        columns = tuple(self.columns)
+        names: dict[Player, Player] = dict(enumerate(columns))
+        names[WHOLE] = columns[0] if len(columns) == 1 else columns
+        whole = self.one_game(a, b).renamed(names)
+        if self.has_gaps(a).any() or self.has_gaps(b).any():
+            return [whole]  # a row that lacks one value is compared by none of them
+        try:
+            inner = self.kernel.games(a.within(self._key), b.within(self._key))
+        except NoExplanation:  # the columns act together, as one player
+            return [whole]
+        return [game.renamed(names) for game in inner]
 
     def feature_width(self, points: Points) -> float:
         return self.kernel.feature_width(points.within(self._key))

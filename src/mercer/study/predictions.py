@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._typing import Column, Frame, Model, Objects
 from mercer.estimators.base import take_objects
+from mercer.explanations.explanation import Explanation
 from mercer.kernels.encoders import row_count
 
 _BLOCK = 50_000
@@ -47,6 +48,22 @@ def answers_of(
     for name, values in _certainty(model, blocks).items():
         columns[_free(name, columns)] = values
     return PredictionTable(columns)
+
+
+def shares_of(answers: PredictionTable, why: Explanation) -> PredictionTable:
+    """Put beside each answer where it starts, and what each column gives to it.
+
+    Of more than two classes, the shares are those in the function of the class that is predicted.
+    """
+    values, base = why.values, np.broadcast_to(why.base, np.shape(why.answers))
+    if why.classes is not None:
+        places = {label: j for j, label in enumerate(why.classes)}
+        chosen = np.array([places[label] for label in answers.columns["prediction"]])
+        rows = np.arange(len(chosen))
+        values, base = values[rows, :, chosen], base[rows, chosen]
+    kept = {n: v for n, v in answers.columns.items() if not n.startswith(("probability_", "dec"))}
+    shares = {f"share_{name}": values[:, j].tolist() for j, name in enumerate(why.names)}
+    return PredictionTable({**kept, "base": base.tolist(), **shares})
 
 
 def _named(table: Frame, identifiers: tuple[str, ...], n: int) -> dict[str, list[Any]]:

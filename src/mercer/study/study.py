@@ -19,6 +19,8 @@ from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Paramete
 from mercer.estimators.base import take_objects
 from mercer.estimators.certify import certify
 from mercer.exceptions import InvalidInput
+from mercer.explanations.explanation import Explanation
+from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
 from mercer.io.tables import read_table
@@ -30,7 +32,7 @@ from mercer.report.view import write_report
 from mercer.study import saved
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
-from mercer.study.predictions import PredictionTable, answers_of
+from mercer.study.predictions import PredictionTable, answers_of, shares_of
 from mercer.study.watching import noted
 from mercer.tuning.tune import tune
 
@@ -185,6 +187,17 @@ class Study:
         """Return the answers with probabilities or decision values, and what rows are called."""
         table = self._read(source, False)
         return answers_of(self.model, self._aligned(table), table, self.identifiers)
+
+    def explain(self, source: DataSource) -> Explanation:
+        """Return how much each column gives to each answer; see :func:`mercer.explain`."""
+        return explain(self.model, self._aligned(self._read(source, False)))
+
+    def shares(self, source: DataSource) -> PredictionTable:
+        """Return the answers with the share of each column in each of them."""
+        table = self._read(source, False)
+        rows = self._aligned(table)
+        answers = answers_of(self.model, rows, table, self.identifiers)
+        return shares_of(answers, explain(self.model, rows))
 
     def certify(self, source: DataSource) -> Certificate:
         """Judge the fit from scratch on the data that it was made from.

@@ -47,6 +47,7 @@ from mercer.estimators.state import BY_ROW, KERNEL, check_points
 from mercer.exceptions import InvalidInput
 from mercer.generative.normal import Gaussian
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.gram.kernel_family import KernelFamily
 from mercer.gram.radial_sum import values_between
 from mercer.kernels.base import Kernel
@@ -112,10 +113,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
     X_train_, y_train_, L_, alpha_
         As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y. With an approximation
         Q of K, ``alpha_`` is (Q + αI)⁻¹y and there is no ``L_``.
-    evidence_bounds_ : tuple of float
-        With an approximation only: a lower and an upper bound of the evidence without it.
-    residual_trace_ : float
-        With an approximation only: tr(K − Q).
+    evidence_bounds_ : tuple of float, residual_trace_ : float
+        With an approximation only: bounds of the evidence without it, and tr(K − Q).
     """
 
     STATE: ClassVar[State] = {
@@ -394,11 +393,21 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         problem = MeanProblem(scaled.reshape(n, -1), self._noise_variances + self.jitter_)
         return problem.certify(self.alpha_.reshape(n, -1), gram)
 
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the means of the targets as sums over points, and their constants."""
+        columns, constants = self.expansion_of_rows()
+        return Expansion(self._kernel, self._train_points, columns), constants
+
+    def least_squares_system(self) -> tuple[Expansion, Array, Array] | None:
+        """Return f, b and the D of (K + D) a = y − b; None on landmarks."""
+        added = np.broadcast_to(self._noise_variances + self.jitter_, len(self.alpha_))
+        return None if self._posterior is not None else (*self.function_expansion(), added)
+
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
-        columns = self.alpha_.reshape(len(self.alpha_), -1)
-        if self._posterior is not None:
-            columns = self._posterior.on_rows(self._train_points)
+        points, on_landmarks = self._train_points, self._posterior
+        plain = self.alpha_.reshape(len(points), -1)
+        columns = plain if on_landmarks is None else on_landmarks.on_rows(points)
         return columns * self._y_train_std, np.atleast_1d(self._y_train_mean)
 
     def _evidence(self) -> RegressionEvidence:

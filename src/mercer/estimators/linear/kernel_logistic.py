@@ -23,6 +23,7 @@ from mercer.estimators.linear.logistic_regression import read_classes, read_weig
 from mercer.estimators.on_landmarks import publish_classes, solve_classes
 from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
@@ -182,6 +183,10 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         self.shape_fit_ = (len(gram.basis), *self.shape_fit_[1:])
         warn_unfinished(self, found.status, self.certificate_, self.tol)
         return self
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        return Expansion(self.kernel_, self._fit_points, self.dual_coef_.T), self.intercept_
 
     def decision_function(self, X: Objects) -> Array:
         """Return f + b: shape (m,) for two classes, else (m, classes)."""

@@ -53,6 +53,7 @@ from mercer.estimators.ridge.ridge_plan import (
 from mercer.estimators.state import BY_ROW, CONSTANTS, KERNEL, check_points
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.direct import DirectGram
+from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import gram_of
 from mercer.gram.scaled import ScaledGram
 from mercer.kernels.definite import Definite
@@ -344,6 +345,18 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
     def has_open_width(self) -> bool:
         """Whether a width of the kernel is to be chosen."""
         return any(name.startswith("kernel__") for name in open_parameters(self))
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        coefficients, constants = self.expansion_of_rows()
+        return Expansion(self.kernel_, self.expansion_points, coefficients), constants
+
+    def least_squares_system(self) -> tuple[Expansion, Array, Array] | None:
+        """Return f, b and the D of (K + D) a = y − b; None where D or b depends on the rows."""
+        exact = self.approximation is None and not self.fit_intercept
+        if not exact or np.min(self.alpha_) <= 0 or np.min(self._fit_weights) <= 0:
+            return None
+        return *self.function_expansion(), np.ravel(self.alpha_)[0] / self._fit_weights
 
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""

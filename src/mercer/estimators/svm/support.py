@@ -274,6 +274,13 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
         rows: Any = self._dual_coef_
         return np.asarray(rows.toarray() if sparse.issparse(rows) else rows).T
 
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        if self._condensed is not None:
+            return self._condensed, self._intercept_
+        coefficients = self.expansion_coefficients()
+        return Expansion(self.kernel_, self._support_points, coefficients), self._intercept_
+
     def _functions(self, X: Objects) -> Array:
         """Return f_j(x) + b_j for read data, one column for each function."""
         coefficients = self.expansion_coefficients()

@@ -12,6 +12,7 @@ from mercer import _fast
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import Game, Over
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import CategoryEncoder, Encoder
 from mercer.kernels.features import Features, Keys, combine_codes
@@ -66,6 +67,7 @@ class Delta(_Categorical):
     """
 
     divisible = True
+    over_columns = Over.PRODUCT
 
     def evaluate(self, values: Values) -> Array:
         return np.asarray(values[Matches(self.encoder)] == 1, dtype=values.dtype)
@@ -83,6 +85,12 @@ class Overlap(_Categorical):
 
     k(x, z) = (1/d) Σⱼ [xⱼ = zⱼ]
     """
+
+    over_columns = Over.SUM
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        codes = cast(Categories, a[self.encoder])
+        return [game.scaled(1 / codes.dimension) for game in super().games(a, b)]
 
     def evaluate(self, values: Values) -> Array:
         return values.fresh(Matches(self.encoder)).astype(values.dtype, copy=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import Game, ProductGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.features import Features
@@ -68,6 +69,9 @@ class Constant(Kernel):
     def evaluate(self, values: Values) -> Array:
         return np.full(values.shape, self.value, dtype=values.dtype)
 
+    def games(self, a: Points, b: Points) -> list[Game]:
+        return [ProductGame((), np.empty((len(a), len(b), 0)), float(self.value))]
+
     def free_parameters(self) -> dict[str, float]:
         return {"value": float(self.value)} if self.value > 0 else {}
 
@@ -104,6 +108,9 @@ class White(Kernel):
 
     def evaluate(self, values: Values) -> Array:
         return np.asarray(np.multiply(values[SameObject()], self.noise, dtype=values.dtype))
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        return []  # no new object is one of the training objects
 
     def free_parameters(self) -> dict[str, float]:
         return {"noise": float(self.noise)} if self.noise > 0 else {}

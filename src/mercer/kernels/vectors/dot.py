@@ -14,6 +14,7 @@ from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.algebra import power
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import Game, Over, PowerGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.features import Features
@@ -45,6 +46,7 @@ class Linear(_Dot):
 
     definite = Definite.POSITIVE
     has_features = True
+    over_columns = Over.SUM
 
     def evaluate(self, values: Values) -> Array:
         return self.dot(values)
@@ -147,6 +149,13 @@ class Polynomial(_AffineDot):
             return np.zeros(values.shape, dtype=values.dtype)
         lower = power(self.affine(values), self.degree - 1, self)
         return np.asarray(lower * self._inner_gradient(values, name) * self.degree)
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        if self.degree < 1 or not float(self.degree).is_integer():
+            return super().games(a, b)
+        (dots,) = Linear().games(a, b)
+        terms = dots.values * cast(float, self.gamma)
+        return [PowerGame(dots.players, terms, constant=self.coef0, degree=int(self.degree))]
 
     def feature_map(self, points: Points) -> Features:
         """Return √(d!/(a₀! a₁! …)) √c^a₀ √γ^∣a∣ x^a for all ∣a∣ + a₀ = d."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import Over
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
@@ -36,6 +37,7 @@ class Intersection(_Histogram):
     """
 
     variant = 1
+    over_columns = Over.SUM
 
     def evaluate(self, values: Values) -> Array:
         return values.fresh(self.statistic)
@@ -49,6 +51,7 @@ class AdditiveChi2(_Histogram):
 
     definite = Definite.CONDITIONAL
     variant = 2
+    over_columns = Over.SUM
 
     def evaluate(self, values: Values) -> Array:
         s = values.fresh(self.statistic)
@@ -63,6 +66,7 @@ class Chi2(_Histogram):
 
     divisible = True
     variant = 2
+    over_columns = Over.PRODUCT
 
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma

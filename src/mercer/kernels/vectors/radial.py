@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -13,6 +15,7 @@ from mercer import _fast
 from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
+from mercer.kernels.coalitions import Game, Over
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
@@ -219,6 +222,32 @@ class Radial(Bandwidth):
         scales = None if self.length_scale is None else self.scales
         return SquaredDistance(self.encoder, scales)
 
+    def along(self, column: int) -> Radial:
+        scales = self.scales
+        return self if scales is None else self.replace(length_scale=scales[column])
+
+    def mixture(self) -> tuple[Array, Array] | None:
+        """Return rates t and weights w with k(s) ≈ Σ w exp(−t s/2), None where nobody knows."""
+        return None
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        mixture = self.mixture()
+        if self.over_columns is not None or mixture is None:
+            return super().games(a, b)
+        games: list[Game] = []
+        lengths = np.asarray(self.rate**-0.5 if self.scales is None else self.scales)
+        for rate, weight in zip(*mixture, strict=True):
+            part = RBF(length_scale=(lengths / math.sqrt(rate)).tolist())
+            games += [game.scaled(float(weight)) for game in part.games(a, b)]
+        games[0] = replace(games[0], error=self._mixture_error(*mixture))
+        return games
+
+    def _mixture_error(self, rates: Array, weights: Array) -> float:
+        """Return the largest distance between k and its mixture, over distances of all sizes."""
+        s = np.concatenate([[0.0], np.logspace(-12, 8, 2000)])
+        found = np.exp(-0.5 * np.outer(s, rates)) @ weights
+        return float(np.abs(found - self.profile(s)).max())
+
     @property
     def isotropic(self) -> bool:
         plain = self.statistic == SquaredDistance(self.encoder)
@@ -279,6 +308,8 @@ class RBF(Radial):
     k(x, z) = exp(−γ‖x − z‖²), γ = 1/(2σ²) = 1/(2ℓ²)
     """
 
+    over_columns = Over.PRODUCT
+
     @property
     def as_exponential(self) -> tuple[Statistic, float]:
         return self.statistic, -0.5 * self.rate
@@ -308,6 +339,7 @@ class Laplacian(Radial):
     """
 
     power = 1
+    over_columns = Over.PRODUCT
 
     @property
     def statistic(self) -> CoordinateSum:

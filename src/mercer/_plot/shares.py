@@ -1,0 +1,65 @@
+"""Pictures of the shares of columns in answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer import _plot
+from mercer._typing import Array, Axes
+
+
+def draw_bars(names: Sequence[str], shares: Array, base: float, axes: Axes = None) -> Any:
+    """Draw the shares of one answer as bars, the largest on top."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    places = np.arange(len(names))[::-1]
+    colours = np.where(shares >= 0, _plot.GOOD, _plot.BAD)
+    axes.barh(places, shares, color=colours, height=0.62)
+    reach = float(np.abs(shares).max(initial=0.0)) or 1.0
+    for place, share in zip(places, shares, strict=True):
+        right = share >= 0
+        axes.annotate(
+            f"{share:+.2g}", (share, place), xytext=(4 if right else -4, 0),
+            textcoords="offset points", va="center", ha="left" if right else "right", fontsize=9,
+        )  # fmt: skip
+    axes.axvline(0, color=_plot.SOFT, lw=1)
+    axes.set_yticks(places, names)
+    axes.set_xlim(-1.25 * reach if shares.min(initial=0) < 0 else -0.05 * reach, 1.25 * reach)
+    axes.set_xlabel(f"share of the answer, from {base:.3g} without any column")
+    _bare(axes)
+    return axes
+
+
+def draw_dots(names: Sequence[str], shares: Array, axes: Axes = None) -> Any:
+    """Draw the shares of many answers, a dot each, the most important column on top."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    for position, values in enumerate(shares.T):
+        place = len(names) - 1 - position
+        axes.plot(values, place + _spread(values), ".", color=_plot.INK, alpha=0.45, ms=5, mew=0)
+    axes.axvline(0, color=_plot.SOFT, lw=1)
+    axes.set_yticks(np.arange(len(names))[::-1], names)
+    axes.set_xlabel("share of the answer, one dot a row")
+    _bare(axes)
+    return axes
+
+
+def _spread(values: Array) -> Array:
+    """Return small offsets that keep dots of a crowded place apart, the same in every run."""
+    if np.ptp(values) == 0:
+        return np.zeros(len(values))
+    counts, edges = np.histogram(values, bins=min(40, max(len(values) // 4, 1)))
+    bins = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(counts) - 1)
+    offsets = np.zeros(len(values))
+    for b in np.flatnonzero(counts > 1):
+        inside = np.flatnonzero(bins == b)
+        width = 0.35 * counts[b] / counts.max()
+        offsets[inside] = np.linspace(-width, width, len(inside))
+    return offsets
+
+
+def _bare(axes: Any) -> None:
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)

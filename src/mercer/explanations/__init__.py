@@ -1,0 +1,1 @@
+"""Why a machine answers as it does: shares of columns, exactly."""

@@ -1,0 +1,101 @@
+"""Shares of columns in answers, with their names and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, Axes, Objects
+from mercer.exceptions import InvalidParameter
+
+_SHOWN = 12
+"""Columns in a picture, as many as can be read."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """How much each column gives to each answer.
+
+    Attributes
+    ----------
+    values : array of shape (rows, columns) or (rows, columns, classes)
+        The shares; they add up to what the answer is above ``base``.
+    base : float, or array of shape (classes,)
+        The answer when no column is known.
+    names : list of str
+        The columns.
+    data : data
+        The rows that are explained.
+    classes : list, optional
+        The classes, where there are more than two.
+    error : float
+        A bound on the error of a value besides rounding; 0 where the values are exact.
+    """
+
+    values: Array
+    base: Any
+    names: list[str]
+    data: Objects
+    classes: list[Any] | None = None
+    error: float = 0.0
+
+    @property
+    def answers(self) -> Array:
+        """What values and base add up to: the functions behind the answers, for each row."""
+        return np.asarray(self.values.sum(axis=1) + self.base)
+
+    @property
+    def importance(self) -> Array:
+        """The mean size of each column's share: one number a column, or one a column and class."""
+        return np.asarray(np.abs(self.values).mean(axis=0))
+
+    def of_class(self, label: Any) -> Explanation:
+        """Return the explanation of one class."""
+        if self.classes is None or label not in self.classes:
+            known = "there are no classes to choose from" if self.classes is None else "not one of"
+            raise InvalidParameter(
+                f"explanation: {label!r} is {known} {self.classes or ''}".strip()
+            )
+        at = self.classes.index(label)
+        return Explanation(
+            self.values[:, :, at], self.base[at], self.names, self.data, None, self.error
+        )
+
+    def plot(self, row: int | None = None, *, label: Any = None, axes: Axes = None) -> Any:
+        """Draw the shares of one row as bars, or those of all rows as dots by their value.
+
+        Parameters
+        ----------
+        row : int, optional
+            The row to draw; all rows by default.
+        label : optional
+            The class to draw, where there are more than two; by default the one that the answer
+            is largest for (one row), or the first.
+        axes : matplotlib axes, optional
+            Where to draw.
+        """
+        from mercer._plot.shares import draw_bars, draw_dots
+
+        if self.classes is not None:
+            if label is None:
+                label = self.classes[0 if row is None else int(self.answers[row].argmax())]
+            return self.of_class(label).plot(row, axes=axes)
+        if row is not None and not -len(self.values) <= row < len(self.values):
+            raise InvalidParameter(
+                f"plot: row {row} is not one of the {len(self.values):,} rows that are explained."
+            )
+        order = np.argsort(-(self.importance if row is None else np.abs(self.values[row])))
+        chosen = order[:_SHOWN]
+        names = [self.names[j] for j in chosen]
+        if row is not None:
+            return draw_bars(names, self.values[row][chosen], float(self.base), axes)
+        return draw_dots(names, self.values[:, chosen], axes)
+
+    def __repr__(self) -> str:
+        rows, columns = self.values.shape[:2]
+        size = np.ravel(self.importance if self.classes is None else self.importance.mean(axis=1))
+        top = np.argsort(-size)[:3]
+        strongest = ", ".join(f"{self.names[j]} {size[j]:.2g}" for j in top)
+        return f"Explanation of {rows:,} rows by {columns:,} columns; strongest: {strongest}"

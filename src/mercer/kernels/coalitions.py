@@ -1,0 +1,210 @@
+"""What a kernel is worth to a coalition of columns: the games that its summands are.
+
+A kernel that is a product over columns has a value for every set S of known columns: the factors
+of the others are 1. A sum over columns leaves the others out. Shapley values of such games have
+closed forms, and those of a sum of games are the sums.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import Self
+
+import numpy as np
+
+from mercer import _fast
+from mercer._typing import Array
+
+Player = Hashable
+"""A column by its position or name, a group of columns, or the whole object (``WHOLE``)."""
+
+WHOLE: Player = ()
+"""The player of kernels that look at an object as one thing."""
+
+
+class Over(StrEnum):
+    """How the values of single columns make that of a row."""
+
+    PRODUCT = "product"
+    SUM = "sum"
+
+
+@dataclass(frozen=True, eq=False)
+class Game(ABC):
+    """A summand of a kernel, for some rows and points, as a function of the known columns.
+
+    Attributes
+    ----------
+    players : tuple
+        Who takes part.
+    values : array of shape (rows, points, players)
+        What each player brings: a factor or a term.
+    weight : float
+        A factor of the whole summand.
+    error : float
+        By how much the worth of a coalition may be off, besides rounding.
+    """
+
+    players: tuple[Player, ...]
+    values: Array
+    weight: float = 1.0
+    error: float = 0.0
+
+    def renamed(self, names: Mapping[Player, Player]) -> Self:
+        """Return the game with other names of the players."""
+        return replace(self, players=tuple(names.get(player, player) for player in self.players))
+
+    def scaled(self, factor: float) -> Self:
+        """Return the game times a number."""
+        return replace(self, weight=self.weight * factor, error=self.error * abs(factor))
+
+    @abstractmethod
+    def products(self) -> list[ProductGame] | None:
+        """Return the game as a sum of products, None where it is none."""
+
+    @abstractmethod
+    def raised(self, exponent: float) -> Game | None:
+        """Return the game to a power, None where that is no game of this kind."""
+
+    def exponential(self) -> Game | None:
+        """Return the exponential of the game, None where that is no product."""
+        return None
+
+    @abstractmethod
+    def empty(self) -> Array:
+        """Return the worth of nobody, for all rows and points."""
+
+    @abstractmethod
+    def full(self) -> Array:
+        """Return the worth of all, which is the summand of the kernel."""
+
+    @abstractmethod
+    def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
+        """Return the Shapley values of the players, of shape (points, players).
+
+        Who is not known brings 1 to a product and 0 to a sum, or what he brings in a row of
+        another game of this kind.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ProductGame(Game):
+    """w · Π_{j∈S} a_j · Π_{j∉S} c_j; the c are 1 unless ``absent`` says otherwise."""
+
+    absent: tuple[float, ...] = ()
+
+    @property
+    def floors(self) -> Array:
+        """The factors of unknown players."""
+        return np.array(self.absent) if self.absent else np.ones(len(self.players))
+
+    @property
+    def bound(self) -> float:
+        """The largest worth that any coalition can have."""
+        largest = np.abs(self.values).max(axis=(0, 1), initial=0.0)
+        return abs(self.weight) * float(np.prod(np.maximum(largest, np.abs(self.floors))))
+
+    def empty(self) -> Array:
+        return np.full(self.values.shape[:2], self.weight * float(np.prod(self.floors)))
+
+    def full(self) -> Array:
+        return np.asarray(self.weight * self.values.prod(axis=2))
+
+    def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
+        present = np.ascontiguousarray(self.values[row])
+        absent = self.floors[None, :] if other is None else other.values[other_row]
+        out = np.empty_like(present)
+        if not self.players:
+            return out
+        nodes, weights = gauss(-(-len(self.players) // 2))
+        _fast.shapley.product_values(
+            present, np.ascontiguousarray(absent), nodes, self.weight * weights, out
+        )
+        return out
+
+    def times(self, other: ProductGame) -> ProductGame:
+        """Return the product of two games; a player of both brings both factors."""
+        players = tuple(dict.fromkeys(self.players + other.players))
+        values = np.ones((*self.values.shape[:2], len(players)))
+        floors = np.ones(len(players))
+        for game in (self, other):
+            at = [players.index(player) for player in game.players]
+            values[:, :, at] *= game.values
+            floors[at] *= game.floors
+        absent = () if (floors == 1).all() else tuple(floors.tolist())
+        error = self.error * other.bound + other.error * self.bound
+        return ProductGame(players, values, self.weight * other.weight, error, absent)
+
+    def products(self) -> list[ProductGame]:
+        return [self]
+
+    def raised(self, exponent: float) -> ProductGame:
+        absent = tuple(floor**exponent for floor in self.absent)
+        error = 0.0 if not self.error else exponent * self.bound ** (exponent - 1) * self.error
+        weight = self.weight**exponent
+        return ProductGame(self.players, self.values**exponent, weight, error, absent)
+
+
+@dataclass(frozen=True, eq=False)
+class PowerGame(Game):
+    """w · (c + Σ_{j∈S} t_j)^p with a whole p ≥ 1."""
+
+    constant: float = 0.0
+    degree: int = 1
+
+    def empty(self) -> Array:
+        return np.full(self.values.shape[:2], self.weight * self.constant**self.degree)
+
+    def full(self) -> Array:
+        return np.asarray(self.weight * (self.values.sum(axis=2) + self.constant) ** self.degree)
+
+    def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
+        terms = self.values[row]
+        constants = np.full(len(terms), self.constant)
+        if other is not None:
+            terms = terms - other.values[other_row]
+            constants += other.values[other_row].sum(axis=1)
+        if self.degree == 1:
+            return np.asarray(self.weight * terms)
+        out = np.empty(terms.shape)
+        nodes, weights = gauss(-(-self.degree // 2))
+        _fast.shapley.power_values(
+            np.ascontiguousarray(terms), constants, self.degree, nodes, self.weight * weights, out
+        )
+        return out
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a plain sum."""
+        return self.degree == 1 and self.constant == 0
+
+    def raised(self, exponent: float) -> PowerGame | None:
+        if exponent < 1 or not float(exponent).is_integer():
+            return None
+        degree = self.degree * int(exponent)
+        return replace(self, weight=self.weight**exponent, degree=degree)
+
+    def products(self) -> list[ProductGame] | None:
+        # In a product with others, a player of a sum who is not known brings 0.
+        if not self.is_sum:
+            return None
+        return [
+            ProductGame((player,), self.values[:, :, j : j + 1], self.weight, absent=(0.0,))
+            for j, player in enumerate(self.players)
+        ]
+
+    def exponential(self) -> ProductGame | None:
+        if not self.is_sum:
+            return None
+        return ProductGame(self.players, np.exp(self.weight * self.values))
+
+
+@cache
+def gauss(count: int) -> tuple[Array, Array]:
+    """Return nodes and weights on [0, 1], exact for polynomials of degree 2·count − 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return 0.5 * (nodes + 1), 0.5 * weights
