@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ _STEP = float(np.cbrt(np.finfo(float).eps))
 """The step of central differences at which their error and rounding are about equal."""
 _SECOND_STEP = float(np.finfo(float).eps ** 0.25)
 """The same for differences of differences."""
+_ROUNDING = 1e-9
+"""What rounding may make of an eigenvalue of 0, as a share of the largest."""
 
 GivenFunction: TypeAlias = Callable[[Array], Any]
 """A function that a user gives: it takes a vector and returns a number or several."""
@@ -33,6 +36,12 @@ class QuadraticForm:
 
     def __add__(self, other: QuadraticForm) -> QuadraticForm:
         return QuadraticForm(self.P + other.P, self.q + other.q, self.r + other.r)
+
+    @property
+    def convex(self) -> bool:
+        """Whether P has no negative eigenvalue, up to rounding."""
+        values = np.linalg.eigvalsh(self.P)
+        return not values.size or bool(values[0] >= -_ROUNDING * np.abs(values).max())
 
 
 class Function:
@@ -96,6 +105,11 @@ class Function:
         return False
 
     @property
+    def convex(self) -> bool | None:
+        """Whether the function is convex; None where nothing is known."""
+        return None
+
+    @property
     def size(self) -> int | None:
         """How many entries x has, where the function tells."""
         return None
@@ -118,6 +132,18 @@ class QuadraticFunction(Function):
     @property
     def size(self) -> int | None:
         return len(self.P)
+
+    @property
+    def affine(self) -> bool:
+        return not self.P.any()
+
+    @cached_property
+    def _bent_upwards(self) -> bool:
+        return QuadraticForm(self.P, self.q, self.r).convex
+
+    @property
+    def convex(self) -> bool | None:
+        return self._bent_upwards
 
     def values(self, x: Array) -> Array:
         return np.array([x @ self.P @ x / 2 + self.q @ x + self.r])
@@ -163,6 +189,10 @@ class Affine(Function):
 
     @property
     def affine(self) -> bool:
+        return True
+
+    @property
+    def convex(self) -> bool | None:
         return True
 
 
