@@ -14,7 +14,16 @@ from scipy import linalg, optimize
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
-from mercer.problems.functions import Function, GivenFunction, QuadraticForm, as_function, as_point
+from mercer.problems.functions import (
+    Function,
+    GivenFunction,
+    QuadraticForm,
+    as_function,
+    as_point,
+    jacobian_of,
+    values_of,
+    values_or_nan,
+)
 
 Functions: TypeAlias = Function | GivenFunction | Sequence[Function | GivenFunction]
 """One constraint, or several."""
@@ -138,7 +147,7 @@ class ConstrainedProblem:
     def jacobians(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return the gradients of all fᵢ and of all hⱼ at x, as rows."""
         x = self._point(x)
-        return _jacobian(self.inequalities, x), _jacobian(self.equalities, x)
+        return jacobian_of(self.inequalities, x), jacobian_of(self.equalities, x)
 
     def lagrangian(self, x: ArrayLike, lambda_: ArrayLike = (), nu: ArrayLike = ()) -> float:
         """Return L(x, λ, ν)."""
@@ -148,11 +157,11 @@ class ConstrainedProblem:
 
     def slacks(self, x: ArrayLike) -> Array:
         """Return all fᵢ(x): at most 0 where x is feasible."""
-        return _values(self.inequalities, self._point(x))
+        return values_of(self.inequalities, self._point(x))
 
     def residuals(self, x: ArrayLike) -> Array:
         """Return all hⱼ(x)."""
-        return _values(self.equalities, self._point(x))
+        return values_of(self.equalities, self._point(x))
 
     # ---- the dual problem ----------------------------------------------------------------------
 
@@ -254,10 +263,10 @@ class ConstrainedProblem:
             x = self._most_room(np.zeros(self.size) if start is None else self._point(start), bent)
         else:
             x = self._inner_point()
-        slack = float(_values(bent, x).max()) if bent else -math.inf
+        slack = float(values_of(bent, x).max()) if bent else -math.inf
         flat = [f for f in self.inequalities if f.affine]
         over = max(
-            float(_values(flat, x).max(initial=0.0)),
+            float(values_of(flat, x).max(initial=0.0)),
             float(np.abs(self.residuals(x)).max(initial=0.0)),
         )
         return SlaterPoint(x, slack, over)
@@ -290,7 +299,7 @@ class ConstrainedProblem:
         for x, y, theta in chords:
             middle = theta * x + (1 - theta) * y
             for name, f, sign in bending:
-                fx, fy, fm = (sign * _values_or_nan(f, point) for point in (x, y, middle))
+                fx, fy, fm = (sign * values_or_nan(f, point) for point in (x, y, middle))
                 excess = fm - (theta * fx + (1 - theta) * fy)
                 size = _ROUNDING * (1 + np.abs(fx) + np.abs(fy))
                 excess = np.where(np.isfinite(excess), excess - size, -np.inf)
@@ -320,7 +329,7 @@ class ConstrainedProblem:
             (lambda_, self.inequalities, "inequalities"),
             (nu, self.equalities, "equalities"),
         ):
-            count = len(_values(functions, x))
+            count = len(values_of(functions, x))
             values = np.atleast_1d(np.asarray(given, np.float64)).ravel()
             if len(values) != count:
                 raise InvalidInput(f"There are {len(values)} multipliers for {count} {what}.")
@@ -359,11 +368,11 @@ class ConstrainedProblem:
 
         def value(z: Array) -> float:
             with np.errstate(all="ignore"):
-                result = float(weights @ _values(functions, z))
+                result = float(weights @ values_of(functions, z))
             return result if not math.isnan(result) else math.inf
 
         def slope(z: Array) -> Array:
-            return np.asarray(weights @ _jacobian(functions, z))
+            return np.asarray(weights @ jacobian_of(functions, z))
 
         start = value(x)
         found = optimize.minimize(value, x, jac=slope, method="BFGS", options={"gtol": 1e-10})
@@ -376,13 +385,13 @@ class ConstrainedProblem:
     def _most_room(self, x: Array, bent: Sequence[Function]) -> Array:
         """Minimise s subject to fᵢ(x) ≤ s, over x and s."""
         flat = [f for f in self.inequalities if f.affine]
-        start = np.r_[x, float(_values(bent, x).max(initial=0.0))]
+        start = np.r_[x, float(values_of(bent, x).max(initial=0.0))]
 
         def room(z: Array) -> Array:
-            return np.asarray(np.r_[z[-1] - _values(bent, z[:-1]), -_values(flat, z[:-1])])
+            return np.asarray(np.r_[z[-1] - values_of(bent, z[:-1]), -values_of(flat, z[:-1])])
 
         def room_slope(z: Array) -> Array:
-            J = [_jacobian(part, z[:-1]) for part in (bent, flat)]
+            J = [jacobian_of(part, z[:-1]) for part in (bent, flat)]
             last = np.r_[np.ones(len(J[0])), np.zeros(len(J[1]))]
             return np.asarray(np.column_stack([-np.vstack(J), last]), np.float64)
 
@@ -420,26 +429,6 @@ class ConstrainedProblem:
 def _functions(given: Functions) -> tuple[Function, ...]:
     many = given if isinstance(given, Sequence) else (given,)
     return tuple(as_function(f) for f in many)
-
-
-def _values(functions: Sequence[Function], x: Array) -> Array:
-    parts = [f.values(x) for f in functions]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _values_or_nan(f: Function, x: Array) -> Array:
-    """Return the values at a point that may be outside of the domain."""
-    try:
-        with np.errstate(all="ignore"):
-            values = f.values(x)
-    except (ArithmeticError, ValueError):
-        return np.full(1, np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
-
-
-def _jacobian(functions: Sequence[Function], x: Array) -> Array:
-    parts = [f.jacobian(x) for f in functions]
-    return np.vstack(parts) if parts else np.zeros((0, len(x)))
 
 
 def _least(form: QuadraticForm) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -224,3 +224,25 @@ def as_point(x: ArrayLike) -> Array:
     if point.ndim != 1 or not np.isfinite(point).all():
         raise InvalidInput("The starting point has to be a vector of finite numbers.")
     return point
+
+
+def values_of(functions: Sequence[Function], x: Array) -> Array:
+    """Return the values of all functions, one after the other."""
+    parts = [f.values(x) for f in functions]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def values_or_nan(f: Function, x: Array) -> Array:
+    """Return the values at a point that may be outside of the domain."""
+    try:
+        with np.errstate(all="ignore"):
+            values = f.values(x)
+    except (ArithmeticError, ValueError):
+        return np.full(1, np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def jacobian_of(functions: Sequence[Function], x: Array) -> Array:
+    """Return the gradients of all values, as rows."""
+    parts = [f.jacobian(x) for f in functions]
+    return np.vstack(parts) if parts else np.zeros((0, len(x)))
