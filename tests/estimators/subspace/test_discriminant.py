@@ -1,5 +1,8 @@
 """Linear and kernel discriminants against SciPy's generalised eigenvectors and scikit-learn."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -10,6 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
+    DTW,
     RBF,
     KernelDiscriminant,
     LinearDiscriminantAnalysis,
@@ -18,7 +22,7 @@ from mercer import (
     load,
     save,
 )
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +201,28 @@ def test_a_linear_discriminant_on_landmarks_needs_no_ridge():
     on = KernelDiscriminant("linear", reg=0, approximation=10).fit(X, y)
     np.testing.assert_allclose(on.separation_, exact.separation_, rtol=1e-6)
     np.testing.assert_allclose(on.transform(X), exact.transform(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("reg", [0, 1e-3])
+@pytest.mark.parametrize("kernel", ["sigmoid", DTW(), "precomputed"])
+def test_an_indefinite_kernel_is_refused_with_the_ridge_that_it_needs(kernel, reg):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 6))
+    y = (X[:, 0] > 0).astype(int)
+    if kernel == "precomputed":
+        X = X @ np.diag([1.0, 1.0, 1.0, 1.0, -0.5, -0.5]) @ X.T
+    model = KernelDiscriminant(kernel, reg=reg)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        with pytest.raises(NotPositiveDefinite, match="Take reg above") as caught:
+            model.fit(X, y)
+        # What it asks for is enough.
+        needed = float(re.search(r"reg above (\S+), a", str(caught.value)).group(1))
+        fitted = model.set_params(reg=1.1 * needed).fit(X, y)
+    assert np.isfinite(fitted.transform(X)).all()
+
+
+def test_a_kernel_of_negative_lengths_is_refused():
+    K = -np.eye(6)
+    with pytest.raises(NotPositiveDefinite, match="Take a positive definite kernel"):
+        KernelDiscriminant("precomputed").fit(K, [0, 0, 0, 1, 1, 1])

@@ -34,7 +34,7 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import SEEN, check_rows
 from mercer.estimators.subspace.discriminant import GaussianClasses, read_classes, read_priors
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, NotPositiveDefinite
 from mercer.gram.centring import Centring
 from mercer.gram.computed import Gram
 from mercer.gram.expansion import Expansion
@@ -45,6 +45,9 @@ from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.solvers.base import Budget
+
+_NEGATIVE = 1e-8
+"""A negative eigenvalue, as a share of the largest, that is more than rounding."""
 
 
 @parameters
@@ -204,13 +207,18 @@ class KernelDiscriminant(
         centring: Centring,
     ) -> None:
         pi = self.priors_
+        if variance < 0:
+            raise self._indefinite(K, variance)
         if not variance > 0:
             raise InvalidInput(
                 "KernelDiscriminant: all objects have the same image, so nothing separates them."
             )
         overall = H @ pi
         M = (H - overall[:, None]) * np.sqrt(pi)
-        solved = scatter_solve(overall, self.reg * variance, M)
+        try:
+            solved = scatter_solve(overall, self.reg * variance, M)
+        except linalg.LinAlgError:
+            raise self._indefinite(K, variance) from None
         B = M.T @ (K @ solved)
         shares, U = linalg.eigh((B + B.T) / 2)
         kept = self.n_components or len(pi) - 1
@@ -233,6 +241,23 @@ class KernelDiscriminant(
         origin = overall @ T
         self._offset = -centring.column_means @ alpha - origin
         self.means_ = H.T @ T - origin
+
+    def _indefinite(self, K: Array | FeatureGram, variance: float) -> NotPositiveDefinite:
+        """Say that a negative part of the kernel leaves the quotient without a maximum."""
+        message = (
+            f"KernelDiscriminant: the kernel {self.kernel_} is not positive semi-definite on these "
+            f"data, and reg={self.reg:g} does not outweigh its negative part, so that the quotient "
+            "has no maximum. "
+        )
+        if variance > 0:
+            least = -float(linalg.eigvalsh(K, subset_by_index=(0, 0))[0])
+            message += f"Take reg above {least / variance / K.shape[0]:.2g}, a "
+        else:
+            message += "Take a "
+        return NotPositiveDefinite(
+            message + "positive definite kernel, or repair(...) the matrix and give it as "
+            "kernel='precomputed'."
+        )
 
     def transform(self, X: Objects) -> Array:
         """Return the projections of objects on the directions."""
@@ -264,6 +289,8 @@ def _scatter_solve(K: Array, weight: Array, mu: float, M: Array) -> Array:
         solved = linalg.solve(A, right, assume_a="pos", overwrite_a=True, check_finite=False)
     else:
         values, vectors = linalg.eigh(A, overwrite_a=True, check_finite=False)
+        if values[0] < -_NEGATIVE * max(values[-1], 0.0):
+            raise linalg.LinAlgError("The scatter has a negative eigenvalue.")
         kept = values > 1e-10 * max(values[-1], 0.0)
         V = vectors[:, kept]
         solved = V @ ((V.T @ right) / values[kept, None])
