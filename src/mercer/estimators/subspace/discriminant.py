@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
 from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -26,11 +28,20 @@ from mercer._typing import Array, IntArray, Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
+from mercer.exceptions import InvalidInput
 from mercer.linalg.scatter import class_sums, scatter
 
 _FLOATS = [np.float64, np.float32]
 _SMALLEST_GRAM_TOL = 1e-6
 """Squared singular values lie in a matrix of products; below this they drown in rounding."""
+_FLAT = 1e-3
+"""A spread within classes below this share of the distance between them is none: the quotient of
+such a direction is a million or more."""
+_RANK = 1e-10
+"""Singular values below this share of the largest are rounding."""
+RESOLUTION = 1e-4
+"""A direction without spread within classes counts as one with this share of their distance: the
+default ``tol``, below which nothing is told from zero."""
 
 
 class GaussianClasses(ClassifierMixin, BaseEstimator):
@@ -106,8 +117,13 @@ class LinearDiscriminantAnalysis(
     classifier is Bayes' rule for Gaussian classes of covariance S_w:
     log p(c | x) = m_cᵀS_w⁻¹x − ½ m_cᵀS_w⁻¹m_c + log π_c + const
 
-    A drop-in for scikit-learn's class. Where S_w is singular (collinear or constant columns, fewer
-    rows than columns), every solver works in the directions in which the classes have any spread.
+    A drop-in for scikit-learn's class. Where S_w is singular, two kinds of directions without
+    spread are told apart. Those along which the classes do not differ (collinear and constant
+    columns) are left out. Along those that separate the classes the quotient is infinite: they come
+    first and decide, as in the limit of S_w + εI, with ``separation_`` of inf, and are scaled as if
+    the spread were 1e-4 of the distance. Rows that are no more than columns and classes are always
+    separated by some direction without spread, which says little of new rows: of these only columns
+    that are constant in each class count, as everything in scikit-learn's class is left out.
 
     Reference: R. A. Fisher (1936), Annals of Eugenics 7.
 
@@ -139,8 +155,26 @@ class LinearDiscriminantAnalysis(
         The directions w, with wᵀS_w w = 1 (not for ``"lsqr"``).
     explained_variance_ratio_ : array
         Shares of the directions in the distance between the classes.
+    separation_ : array of shape (directions,)
+        The quotients wᵀS_b w / wᵀS_w w, inf where classes without spread lie apart (not for
+        ``"lsqr"``).
     means_, priors_, covariance_, xbar_ : arrays
         m_c, π_c, S_w and m.
+    between_ : array of shape (columns, columns)
+        S_b.
+
+    Examples
+    --------
+    >>> from mercer import LinearDiscriminantAnalysis
+    >>> X = [[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]  # the first column tells the classes
+    >>> model = LinearDiscriminantAnalysis(store_covariance=True).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[0.1, 2.0], [0.9, 1.0]]), model.separation_
+    (array([0, 1]), array([inf]))
+    >>> model.between_
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    >>> model.quotient([1.0, 1.0])
+    1.0
     """
 
     STATE: ClassVar[State] = {
@@ -152,6 +186,8 @@ class LinearDiscriminantAnalysis(
         "intercept_": Numbers("functions", finite=False),
         "scalings_": Maybe(Numbers("features", "directions", any_order=True)),
         "xbar_": Maybe(Numbers("features")),
+        "covariance_": Maybe(Numbers("features", "features", any_order=True)),
+        "separation_": Maybe(Numbers("quotients", low=0, finite=False)),
         **dict.fromkeys(("_max_components", "_n_features_out"), COUNT),
     }
 
@@ -226,15 +262,19 @@ class LinearDiscriminantAnalysis(
         self.xbar_ = self.priors_ @ self.means_
         if self.store_covariance:
             self.covariance_ = self._within(X, codes)
-        within = _whitener(X, self.means_, codes, self.tol)
-        weights = np.sqrt(n * self.priors_ / (classes - 1))
-        between = (weights[:, None] * (self.means_ - self.xbar_)) @ within
+        apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_)
+        within, flat = _whitener(X, self.means_, codes, self.tol, apart)
+        between = np.sqrt(X.dtype.type(n / (classes - 1))) * apart @ within
         _, s, Vt = np.linalg.svd(between, full_matrices=False)
         spread = s**2
         whole = spread.sum() if spread.sum() > 0 else 1.0
         self.explained_variance_ratio_ = (spread / whole)[: self._max_components]
-        rank = int((s > self.tol * s.max(initial=0.0)).sum())
+        # Infinite quotients come first; beside them, finite ones are measured by their own largest.
+        finite = s[flat:]
+        least = max(self.tol * finite.max(initial=0.0), _RANK * s.max(initial=0.0))
+        rank = min(flat, len(s)) + int((finite > least).sum())
         self.scalings_ = within @ Vt[:rank].T
+        self.separation_ = _quotients(spread[:rank] * (classes - 1) / n, flat)
         centred = (self.means_ - self.xbar_) @ self.scalings_
         self.coef_ = centred @ self.scalings_.T
         self.intercept_ = np.log(self.priors_) - 0.5 * (centred**2).sum(axis=1)
@@ -242,15 +282,18 @@ class LinearDiscriminantAnalysis(
 
     def _fit_covariance(self, X: Array, codes: IntArray) -> None:
         S_w = self.covariance_ = self._within(X, codes)
+        apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.priors_ @ self.means_)
         if self.solver == "lsqr":
-            self.coef_ = _solve(S_w, self.means_.T).T
+            whiten, _ = _inverse_root(S_w, self.means_, apart, len(X))
+            self.coef_ = self.means_ @ whiten @ whiten.T
         else:
             S_b = self._estimate(X) - S_w
-            whiten = _inverse_root(S_w)
+            whiten, flat = _inverse_root(S_w, self.means_, apart, len(X))
             values, Y = linalg.eigh(whiten.T @ S_b @ whiten)
             values, Y = values[::-1], Y[:, ::-1]
             self.explained_variance_ratio_ = (values / values.sum())[: self._max_components]
             self.scalings_ = whiten @ Y
+            self.separation_ = _quotients(values, flat)[: len(self.classes_) - 1]
             self.coef_ = self.means_ @ self.scalings_ @ self.scalings_.T
         products = np.einsum("ij,ij->i", self.means_, self.coef_)
         self.intercept_ = np.log(self.priors_) - 0.5 * products
@@ -299,6 +342,34 @@ class LinearDiscriminantAnalysis(
             X = X - self.xbar_
         return np.asarray(X @ self.scalings_[:, : self._max_components])
 
+    @property
+    def between_(self) -> Array:
+        """S_b = Σ π_c (m_c − m)(m_c − m)ᵀ."""
+        check_is_fitted(self)
+        apart = self.means_ - self.priors_ @ self.means_
+        return np.asarray((self.priors_[:, None] * apart).T @ apart)
+
+    def quotient(self, w: ArrayLike) -> float:
+        """Return wᵀS_b w / wᵀS_w w of a direction: inf where only the classes differ along it.
+
+        The quotient of a direction along which nothing differs is NaN. S_w is there unless
+        ``solver="svd"``, which keeps it with ``store_covariance=True``.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "covariance_"):
+            raise InvalidInput(
+                "LinearDiscriminantAnalysis: the solver 'svd' has not kept S_w. Use "
+                "store_covariance=True."
+            )
+        w = np.asarray(w, np.float64)
+        if w.shape != (self.n_features_in_,):
+            raise InvalidInput(
+                f"quotient: a direction has {self.n_features_in_} entries, and w has the shape "
+                f"{w.shape}."
+            )
+        above, below = (float(w @ S @ w) for S in (self.between_, self.covariance_))
+        return above / below if below > 0 else math.inf if above > 0 else math.nan
+
     def decision_function(self, X: Objects) -> Array:
         """Return log p(class | x) up to a constant; log-odds of the second for two classes."""
         check_is_fitted(self)
@@ -307,40 +378,97 @@ class LinearDiscriminantAnalysis(
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def _whitener(X: Array, means: Array, codes: IntArray, tol: float) -> Array:
-    """Return a map after which the spread within classes is the identity.
+def _whitener(
+    X: Array, means: Array, codes: IntArray, tol: float, apart: Array
+) -> tuple[Array, int]:
+    """Return a map after which the spread within classes is the identity, and the flat directions.
 
-    Directions in which the scaled data have singular values up to ``tol`` are left out.
+    Directions in which the scaled data have singular values up to ``tol`` are left out, but for
+    those that separate the classes: so many columns of the map, its last, have no spread.
     """
     n, d = X.shape
-    floor = 10 * np.finfo(X.dtype).eps * np.abs(means).max(axis=0)
     if n >= 4 * d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
         C = scatter(X, means, codes) / n
-        deviation = np.sqrt(np.diagonal(C))
-        scale = np.where(deviation > floor, deviation, 1.0)
-        values, vectors = np.linalg.eigh(C / np.outer(scale, scale))
+        scale = _scales(np.sqrt(np.diagonal(C)), means, apart)
+        C /= np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(C)
         s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
     else:
         R = X - means[codes]
-        deviation = np.sqrt(np.einsum("ij,ij->j", R, R) / n)
-        scale = np.where(deviation > floor, deviation, 1.0)
+        scale = _scales(np.sqrt(np.einsum("ij,ij->j", R, R) / n), means, apart)
         R /= scale * np.sqrt(X.dtype.type(n))
         _, s, Vt = linalg.svd(R, full_matrices=False)
         V = Vt.T
     rank = int((s > tol).sum())
-    return np.asarray((V[:, :rank] / scale[:, None] / s[:rank]).astype(X.dtype))
+    kept = V[:, :rank]
+
+    def spread(directions: Array) -> Array:
+        rows = (X - means[codes]) / scale
+        return np.asarray(np.sqrt(((rows @ directions) ** 2).mean(axis=0)))
+
+    flat = _flat_directions(_believable(apart / scale, kept, n), kept, spread)
+    whole = np.hstack([kept / s[:rank], flat]) / scale[:, None]
+    return np.asarray(whole.astype(X.dtype)), flat.shape[1]
 
 
-def _inverse_root(S: Array) -> Array:
-    """Return W with WᵀSW = I on the directions in which S is not zero."""
-    scale = np.sqrt(np.maximum(np.diagonal(S), 0))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = linalg.eigh(S / np.outer(scale, scale))
+def _scales(deviation: Array, means: Array, apart: Array) -> Array:
+    """Return the units of columns: the spread within classes, or between them where it is none."""
+    floor = 10 * np.finfo(means.dtype).eps * np.abs(means).max(axis=0)
+    between = np.sqrt(np.einsum("ij,ij->j", apart, apart))
+    return np.where(deviation > floor, deviation, np.where(between > floor, between, 1.0))
+
+
+def _believable(apart: Array, kept: Array, rows: int) -> Array:
+    """Return what may separate the classes without spread: of few rows only whole columns."""
+    classes, d = apart.shape
+    varies = np.abs(kept).max(axis=1, initial=0.0) > _RANK
+    return np.where(varies, 0.0, apart) if rows < d + classes else apart
+
+
+def _flat_directions(apart: Array, kept: Array, spread: Callable[[Array], Array]) -> Array:
+    """Return the directions that separate the classes, and along which these have no spread.
+
+    Parameters
+    ----------
+    apart : array of shape (classes, columns)
+        √π_c (m_c − m), so that S_b is its matrix of products.
+    kept : array of shape (columns, rank)
+        An orthonormal basis of the directions in which the classes have spread.
+    spread : function
+        Returns the spread along directions.
+    """
+    beside = apart - (apart @ kept) @ kept.T
+    _, s, Vt = np.linalg.svd(beside, full_matrices=False)
+    # Rounding leaves of directions that are in the basis about the root of its unit.
+    real = s > np.sqrt(np.finfo(apart.dtype).eps) * np.linalg.norm(apart)
+    s, V = s[real], Vt[real].T
+    if not len(s):
+        return V
+    within = spread(V)
+    flat = within < _FLAT * s
+    return np.asarray(V[:, flat] / np.maximum(RESOLUTION * s, within)[flat])
+
+
+def _quotients(values: Array, flat: int) -> Array:
+    """Return the quotients of directions, of which so many are infinite."""
+    quotients = np.maximum(values, 0.0)
+    quotients[:flat] = np.inf
+    return np.asarray(quotients)
+
+
+def _inverse_root(S: Array, means: Array, apart: Array, rows: int) -> tuple[Array, int]:
+    """Return W with WᵀSW = I on the directions in which S is not zero, and the flat directions.
+
+    Those that separate the classes are its last columns; all others of spread 0 are left out.
+    """
+    scale = _scales(np.sqrt(np.maximum(np.diagonal(S), 0)), means, apart)
+    S = S / np.outer(scale, scale)
+    values, vectors = linalg.eigh(S)
     kept = values > len(S) * 10 * np.finfo(S.dtype).eps * max(values[-1], 0.0)
-    return np.asarray(vectors[:, kept] / scale[:, None] / np.sqrt(values[kept]))
+    basis = vectors[:, kept]
 
+    def spread(directions: Array) -> Array:
+        return np.sqrt(np.maximum(np.einsum("ij,ij->j", directions, S @ directions), 0.0))
 
-def _solve(S: Array, B: Array) -> Array:
-    """Return S⁻¹B, or the solution within the range of S where it is singular."""
-    root = _inverse_root(S)
-    return np.asarray(root @ (root.T @ B))
+    flat = _flat_directions(_believable(apart / scale, basis, rows), basis, spread)
+    return np.hstack([basis / np.sqrt(values[kept]), flat]) / scale[:, None], flat.shape[1]
