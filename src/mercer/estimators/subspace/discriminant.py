@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -28,20 +27,11 @@ from mercer._typing import Array, IntArray, Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
+from mercer.estimators.subspace.class_spread import RANK, inverse_root, quotients, whitener
 from mercer.exceptions import InvalidInput
 from mercer.linalg.scatter import class_sums, scatter
 
 _FLOATS = [np.float64, np.float32]
-_SMALLEST_GRAM_TOL = 1e-6
-"""Squared singular values lie in a matrix of products; below this they drown in rounding."""
-_FLAT = 1e-3
-"""A spread within classes below this share of the distance between them is none: the quotient of
-such a direction is a million or more."""
-_RANK = 1e-10
-"""Singular values below this share of the largest are rounding."""
-RESOLUTION = 1e-4
-"""A direction without spread within classes counts as one with this share of their distance: the
-default ``tol``, below which nothing is told from zero."""
 
 
 class GaussianClasses(ClassifierMixin, BaseEstimator):
@@ -173,7 +163,7 @@ class LinearDiscriminantAnalysis(
     >>> model.between_
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
-    >>> model.quotient([1.0, 1.0])
+    >>> round(model.quotient([1.0, 1.0]), 6)
     1.0
     """
 
@@ -263,7 +253,7 @@ class LinearDiscriminantAnalysis(
         if self.store_covariance:
             self.covariance_ = self._within(X, codes)
         apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_)
-        within, flat = _whitener(X, self.means_, codes, self.tol, apart)
+        within, flat = whitener(X, self.means_, codes, self.tol, apart)
         between = np.sqrt(X.dtype.type(n / (classes - 1))) * apart @ within
         _, s, Vt = np.linalg.svd(between, full_matrices=False)
         spread = s**2
@@ -271,10 +261,10 @@ class LinearDiscriminantAnalysis(
         self.explained_variance_ratio_ = (spread / whole)[: self._max_components]
         # Infinite quotients come first; beside them, finite ones are measured by their own largest.
         finite = s[flat:]
-        least = max(self.tol * finite.max(initial=0.0), _RANK * s.max(initial=0.0))
+        least = max(self.tol * finite.max(initial=0.0), RANK * s.max(initial=0.0))
         rank = min(flat, len(s)) + int((finite > least).sum())
         self.scalings_ = within @ Vt[:rank].T
-        self.separation_ = _quotients(spread[:rank] * (classes - 1) / n, flat)
+        self.separation_ = quotients(spread[:rank] * (classes - 1) / n, flat)
         centred = (self.means_ - self.xbar_) @ self.scalings_
         self.coef_ = centred @ self.scalings_.T
         self.intercept_ = np.log(self.priors_) - 0.5 * (centred**2).sum(axis=1)
@@ -284,16 +274,16 @@ class LinearDiscriminantAnalysis(
         S_w = self.covariance_ = self._within(X, codes)
         apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.priors_ @ self.means_)
         if self.solver == "lsqr":
-            whiten, _ = _inverse_root(S_w, self.means_, apart, len(X))
+            whiten, _ = inverse_root(S_w, self.means_, apart, len(X))
             self.coef_ = self.means_ @ whiten @ whiten.T
         else:
             S_b = self._estimate(X) - S_w
-            whiten, flat = _inverse_root(S_w, self.means_, apart, len(X))
+            whiten, flat = inverse_root(S_w, self.means_, apart, len(X))
             values, Y = linalg.eigh(whiten.T @ S_b @ whiten)
             values, Y = values[::-1], Y[:, ::-1]
             self.explained_variance_ratio_ = (values / values.sum())[: self._max_components]
             self.scalings_ = whiten @ Y
-            self.separation_ = _quotients(values, flat)[: len(self.classes_) - 1]
+            self.separation_ = quotients(values, flat)[: len(self.classes_) - 1]
             self.coef_ = self.means_ @ self.scalings_ @ self.scalings_.T
         products = np.einsum("ij,ij->i", self.means_, self.coef_)
         self.intercept_ = np.log(self.priors_) - 0.5 * products
@@ -376,99 +366,3 @@ class LinearDiscriminantAnalysis(
         X = validate_data(self, X, reset=False, dtype=_FLOATS)
         scores = np.asarray(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-def _whitener(
-    X: Array, means: Array, codes: IntArray, tol: float, apart: Array
-) -> tuple[Array, int]:
-    """Return a map after which the spread within classes is the identity, and the flat directions.
-
-    Directions in which the scaled data have singular values up to ``tol`` are left out, but for
-    those that separate the classes: so many columns of the map, its last, have no spread.
-    """
-    n, d = X.shape
-    if n >= 4 * d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
-        C = scatter(X, means, codes) / n
-        scale = _scales(np.sqrt(np.diagonal(C)), means, apart)
-        C /= np.outer(scale, scale)
-        values, vectors = np.linalg.eigh(C)
-        s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
-    else:
-        R = X - means[codes]
-        scale = _scales(np.sqrt(np.einsum("ij,ij->j", R, R) / n), means, apart)
-        R /= scale * np.sqrt(X.dtype.type(n))
-        _, s, Vt = linalg.svd(R, full_matrices=False)
-        V = Vt.T
-    rank = int((s > tol).sum())
-    kept = V[:, :rank]
-
-    def spread(directions: Array) -> Array:
-        rows = (X - means[codes]) / scale
-        return np.asarray(np.sqrt(((rows @ directions) ** 2).mean(axis=0)))
-
-    flat = _flat_directions(_believable(apart / scale, kept, n), kept, spread)
-    whole = np.hstack([kept / s[:rank], flat]) / scale[:, None]
-    return np.asarray(whole.astype(X.dtype)), flat.shape[1]
-
-
-def _scales(deviation: Array, means: Array, apart: Array) -> Array:
-    """Return the units of columns: the spread within classes, or between them where it is none."""
-    floor = 10 * np.finfo(means.dtype).eps * np.abs(means).max(axis=0)
-    between = np.sqrt(np.einsum("ij,ij->j", apart, apart))
-    return np.where(deviation > floor, deviation, np.where(between > floor, between, 1.0))
-
-
-def _believable(apart: Array, kept: Array, rows: int) -> Array:
-    """Return what may separate the classes without spread: of few rows only whole columns."""
-    classes, d = apart.shape
-    varies = np.abs(kept).max(axis=1, initial=0.0) > _RANK
-    return np.where(varies, 0.0, apart) if rows < d + classes else apart
-
-
-def _flat_directions(apart: Array, kept: Array, spread: Callable[[Array], Array]) -> Array:
-    """Return the directions that separate the classes, and along which these have no spread.
-
-    Parameters
-    ----------
-    apart : array of shape (classes, columns)
-        √π_c (m_c − m), so that S_b is its matrix of products.
-    kept : array of shape (columns, rank)
-        An orthonormal basis of the directions in which the classes have spread.
-    spread : function
-        Returns the spread along directions.
-    """
-    beside = apart - (apart @ kept) @ kept.T
-    _, s, Vt = np.linalg.svd(beside, full_matrices=False)
-    # Rounding leaves of directions that are in the basis about the root of its unit.
-    real = s > np.sqrt(np.finfo(apart.dtype).eps) * np.linalg.norm(apart)
-    s, V = s[real], Vt[real].T
-    if not len(s):
-        return V
-    within = spread(V)
-    flat = within < _FLAT * s
-    return np.asarray(V[:, flat] / np.maximum(RESOLUTION * s, within)[flat])
-
-
-def _quotients(values: Array, flat: int) -> Array:
-    """Return the quotients of directions, of which so many are infinite."""
-    quotients = np.maximum(values, 0.0)
-    quotients[:flat] = np.inf
-    return np.asarray(quotients)
-
-
-def _inverse_root(S: Array, means: Array, apart: Array, rows: int) -> tuple[Array, int]:
-    """Return W with WᵀSW = I on the directions in which S is not zero, and the flat directions.
-
-    Those that separate the classes are its last columns; all others of spread 0 are left out.
-    """
-    scale = _scales(np.sqrt(np.maximum(np.diagonal(S), 0)), means, apart)
-    S = S / np.outer(scale, scale)
-    values, vectors = linalg.eigh(S)
-    kept = values > len(S) * 10 * np.finfo(S.dtype).eps * max(values[-1], 0.0)
-    basis = vectors[:, kept]
-
-    def spread(directions: Array) -> Array:
-        return np.sqrt(np.maximum(np.einsum("ij,ij->j", directions, S @ directions), 0.0))
-
-    flat = _flat_directions(_believable(apart / scale, basis, rows), basis, spread)
-    return np.hstack([basis / np.sqrt(values[kept]), flat]) / scale[:, None], flat.shape[1]

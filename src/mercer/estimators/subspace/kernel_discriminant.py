@@ -33,12 +33,8 @@ from mercer.estimators.base import NamedKernelMachine
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import SEEN, check_rows
-from mercer.estimators.subspace.discriminant import (
-    RESOLUTION,
-    GaussianClasses,
-    read_classes,
-    read_priors,
-)
+from mercer.estimators.subspace.class_spread import RESOLUTION
+from mercer.estimators.subspace.discriminant import GaussianClasses, read_classes, read_priors
 from mercer.exceptions import InvalidInput, NotPositiveDefinite
 from mercer.gram.centring import Centring
 from mercer.gram.computed import Gram
