@@ -133,7 +133,7 @@ def _check_batch(X: Objects, owner: str) -> None:
         raise InvalidType(f"{owner}: expected a list of sequences, got {type(X).__name__}.")
     if len(X) == 0:
         raise InvalidInput(f"{owner}: there are no sequences; at least one is needed.")
-    shape = X.shape if isinstance(X, np.ndarray) else ()
+    shape: tuple[int, ...] = X.shape if isinstance(X, np.ndarray) else ()
     if len(shape) == 1 and X.dtype.kind in "biufc":
         raise InvalidInput(
             f"{owner}: expected a list of series, got an array of {len(X):,} numbers. Reshape your "

@@ -87,7 +87,7 @@ def _flat_directions(apart: Array, kept: Array, spread: Callable[[Array], Array]
     real = s > np.sqrt(np.finfo(apart.dtype).eps) * np.linalg.norm(apart)
     s, V = s[real], Vt[real].T
     if not len(s):
-        return V
+        return np.asarray(V)
     within = spread(V)
     flat = within < _FLAT * s
     return np.asarray(V[:, flat] / np.maximum(RESOLUTION * s, within)[flat])
@@ -112,7 +112,8 @@ def inverse_root(S: Array, means: Array, apart: Array, rows: int) -> tuple[Array
     basis = vectors[:, kept]
 
     def spread(directions: Array) -> Array:
-        return np.sqrt(np.maximum(np.einsum("ij,ij->j", directions, S @ directions), 0.0))
+        squares = np.einsum("ij,ij->j", directions, S @ directions)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     flat = _flat_directions(_believable(apart / scale, basis, rows), basis, spread)
     return np.hstack([basis / np.sqrt(values[kept]), flat]) / scale[:, None], flat.shape[1]
