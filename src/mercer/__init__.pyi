@@ -57,6 +57,7 @@ from mercer.exceptions import (
     DisconnectedGraphWarning as DisconnectedGraphWarning,
     GaussianSourcesWarning as GaussianSourcesWarning,
     IndefiniteKernelWarning as IndefiniteKernelWarning,
+    Infeasible as Infeasible,
     InvalidCheckpoint as InvalidCheckpoint,
     InvalidExpression as InvalidExpression,
     InvalidInput as InvalidInput,

@@ -83,6 +83,26 @@ class NotSeparable(MercerError, ValueError):
         self.rows, self.weights, self.distance = rows, weights, distance
 
 
+class Infeasible(InvalidInput):
+    """No point meets all constraints; the error carries the proof where there is one.
+
+    Attributes
+    ----------
+    violation : float
+        The least violation that was found, the largest fᵢ(x) and |hⱼ(x)| of a point.
+    lambda_, nu : arrays
+        Multipliers λ ≥ 0 and ν of the constraints.
+    bound : float
+        The least Σ λᵢfᵢ(x) + Σ νⱼhⱼ(x) over all x. Above 0 it is the proof: at a feasible point the
+        sum would be at most 0. −inf where nothing is proven.
+    """
+
+    def __init__(self, message: str, violation: float, lambda_: Any, nu: Any, bound: float) -> None:
+        super().__init__(message)
+        self.violation, self.bound = violation, bound
+        self.lambda_, self.nu = lambda_, nu
+
+
 class InvalidModelFile(MercerError, ValueError):
     """A file is not a model file, was damaged, or holds what no model can hold."""
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import optimize as scipy_optimize
 
-from mercer import SVC, InvalidInput, Lasso
+from mercer import SVC, Infeasible, InvalidInput, Lasso
 from mercer.gram.feature_gram import FeatureGram
 from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
 from mercer.problems.penalties import L1, PenaltyProblem
@@ -136,14 +136,19 @@ def test_weak_duality_and_the_dual_function_is_the_least_lagrangian(seed):
     best = solve(problem)
     judged(best.certificate, gap=1e-4, residual=1e-4)
     assert g <= best.certificate.primal + 1e-9
-    # The numerical dual function of the same problem, whose forms it is not told.
-    plain = ConstrainedProblem(
-        Function(problem.objective),
-        [Function(f.values) for f in problem.inequalities],
-        Function(problem.equalities[0].values),
-        size=n,
-    )
-    assert plain.dual(lam, nu) == pytest.approx(g, abs=1e-5)
+    # The numerical dual function of the same problem, of which it is told that it is convex.
+    plain = {
+        convex: ConstrainedProblem(
+            Function(problem.objective),
+            [Function(f.values) for f in problem.inequalities],
+            Function(problem.equalities[0].values),
+            size=n,
+            convex=convex,
+        )
+        for convex in (True, False)
+    }
+    assert plain[True].dual(lam, nu) == pytest.approx(g, abs=1e-5)
+    assert plain[False].dual(lam, nu) == -math.inf
 
 
 def test_the_textbook_example():
@@ -226,3 +231,108 @@ def test_bad_input():
         Affine(np.eye(2), [1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="no function"):
         ConstrainedProblem(3.0)
+
+
+def waves(x):
+    """A function with many minima; the least one is near −0.5."""
+    return float(np.sin(3 * x[0]) + 0.1 * x[0] ** 2)
+
+
+def test_a_local_minimum_is_not_said_to_be_the_optimum():
+    problem = ConstrainedProblem(waves, Affine([[1.0], [-1.0]], 6.0), size=1)
+    least = min(waves([x]) for x in np.linspace(-6, 6, 10_001))
+    answer = solve(problem, [3.5])
+    proof = answer.certificate
+    assert proof.primal > least + 0.5  # the search ends in another valley
+    assert not proof.bounds
+    assert proof.dual == -math.inf
+    assert proof.status == "nonconvex"
+    assert "optimum" not in repr(proof).splitlines()[0]
+    # The pair of points is the evidence.
+    found = answer.violation
+    middle = found.theta * found.x + (1 - found.theta) * found.y
+    assert waves(middle) > found.theta * waves(found.x) + (1 - found.theta) * waves(found.y)
+    # Whatever the multipliers: nothing is claimed above the optimum.
+    assert problem.convex is None
+    assert problem.dual([0.0, 0.0], start=[3.5]) <= least
+    with pytest.raises(InvalidInput, match="not convex, as it was said to be"):
+        solve(ConstrainedProblem(waves, size=1, convex=True), [3.5])
+
+
+def test_a_bound_needs_a_word_or_a_proof_of_convexity():
+    def f(x):
+        return float(np.exp(x[0]) + x[0] ** 2)
+
+    silent = solve(ConstrainedProblem(f, size=1))
+    assert silent.violation is None
+    assert not silent.certificate.bounds
+    assert silent.certificate.status == "no negative curvature found"
+    stated = solve(ConstrainedProblem(f, size=1, convex=True)).certificate
+    assert stated.status == "optimal"
+    assert abs(stated.relative_gap) < 1e-8
+    # A function that refuses points outside of its domain is no obstacle.
+    barrier = ConstrainedProblem(lambda x: x[0] - math.log(x[0]), size=1, convex=True)
+    assert solve(barrier, [2.0]).certificate.relative_gap < 1e-6
+    with pytest.raises(InvalidInput, match="negative curvature"):
+        ConstrainedProblem(QuadraticFunction(np.diag([1.0, -1.0])), convex=True)
+    with pytest.raises(InvalidInput, match="equality is quadratic"):
+        ConstrainedProblem(Affine([1.0]), (), QuadraticFunction([[1.0]]), convex=True)
+
+
+def test_quadratic_problems_have_bounds_without_convexity():
+    # min −x² on [−1, 2] and x² ≤ 4 have g(λ) exactly: no local minimum is involved.
+    problem = ConstrainedProblem(QuadraticFunction([[-2.0]]), QuadraticFunction([[2.0]], r=-4.0))
+    assert problem.convex is False
+    assert problem.dual(0.5) == -math.inf
+    assert problem.dual(1.0) == pytest.approx(-4)
+    proof = problem.kkt([2.0], 1.0)
+    assert proof.bounds
+    assert proof.gap == pytest.approx(0)
+    assert solve(problem, [1.0]).certificate.status == "nonconvex"
+
+
+def disc(x, y):
+    """‖z − (x, y)‖² ≤ 1."""
+    return QuadraticFunction(2 * np.eye(2), [-2.0 * x, -2.0 * y], x * x + y * y - 1.0)
+
+
+@pytest.mark.parametrize(
+    ("inequalities", "equalities"),
+    [
+        (QuadraticFunction(2 * np.eye(2), r=1.0), ()),
+        ([disc(-2, 0), disc(2, 0)], ()),
+        ([disc(0, 0), Affine([-1.0, -1.0], -3.0)], ()),
+        ((), [Affine([1.0, 1.0], 0.0), Affine([1.0, 1.0], 1.0)]),
+        (Affine([[1.0, 0.0], [-1.0, 0.0]], [0.0, -1.0]), Affine([0.0, 1.0], 2.0)),
+        (Affine([-1.0, -1.0], -3.0), QuadraticFunction(2 * np.eye(2), r=-1.0)),  # not convex
+    ],
+)
+@pytest.mark.parametrize("objective", [Affine([1.0, 2.0]), QuadraticFunction(np.eye(2))])
+def test_an_infeasible_problem_is_refused_with_a_proof(objective, inequalities, equalities):
+    problem = ConstrainedProblem(objective, inequalities, equalities)
+    with pytest.raises(Infeasible, match=r"infeasible\. With multipliers") as caught:
+        solve(problem)
+    error = caught.value
+    assert (error.lambda_ >= 0).all()
+    assert error.bound > 0
+    # Anyone can check it: the weighted constraints are above the bound everywhere.
+    for x in np.random.default_rng(0).normal(size=(200, 2), scale=3):
+        total = error.lambda_ @ problem.slacks(x) + error.nu @ problem.residuals(x)
+        assert total >= error.bound - 1e-6 * (1 + x @ x)
+    assert error.violation > 0
+
+
+def test_what_cannot_be_proven_infeasible_is_said_to_be_a_search():
+    with pytest.raises(Infeasible, match="a proof only if they are convex") as caught:
+        solve(ConstrainedProblem(Affine([1.0]), lambda x: math.sin(x[0]) + 2))
+    assert caught.value.violation == pytest.approx(1)
+    assert caught.value.bound == -math.inf
+    # Told that they are, the same search is a proof.
+    with pytest.raises(Infeasible, match="With multipliers") as caught:
+        solve(ConstrainedProblem(QuadraticFunction([[1.0]]), lambda x: x[0] ** 4 + 1, convex=True))
+    assert caught.value.bound == pytest.approx(1, abs=1e-3)
+
+
+def test_an_infeasible_start_of_a_feasible_problem_is_no_matter():
+    problem = ConstrainedProblem(QuadraticFunction(np.eye(2)), [disc(3, 0), disc(3, 1)])
+    judged(solve(problem, [50.0, -80.0]).certificate, gap=1e-5, residual=1e-5)

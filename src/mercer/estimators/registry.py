@@ -299,6 +299,11 @@ ROWS = (
     MachineRow(
         "hmm", "hidden Markov model", "mercer.generative.hidden_markov", "HiddenMarkovModel",
         "density", "series",
+        excused=dict.fromkeys(
+            ("check_n_features_in", "check_n_features_in_after_fitting"),
+            "a row is a series of any length: there are no columns to count",
+        ),
+        warns=(ConvergenceWarning,),
     ),
 )  # fmt: skip
 

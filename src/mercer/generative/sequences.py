@@ -65,14 +65,20 @@ def read_series(X: Objects, time: str, owner: str) -> Sequences:
     _check_batch(X, owner)
     parts = []
     for number, row in enumerate(X):
+        if np.iscomplexobj(row):
+            raise InvalidType(
+                f"{owner}: Complex data not supported, and sequence {number} has complex numbers. "
+                "Give their real and imaginary parts as two channels."
+            )
+        why = ""
         try:
             part = np.asarray(row, dtype=np.float64)
-        except (TypeError, ValueError):
-            part = np.empty(())
+        except (TypeError, ValueError) as error:
+            part, why = np.empty(()), f" ({error})"
         if part.ndim not in (1, 2):
             raise InvalidType(
-                f"{owner}: sequence {number} is no series of numbers. Give arrays of numbers, or "
-                "HiddenMarkovModel(emissions='discrete') for strings and symbols."
+                f"{owner}: sequence {number} is no series of numbers{why}. Give arrays of numbers, "
+                "or HiddenMarkovModel(emissions='discrete') for strings and symbols."
             )
         if not np.isfinite(part).all():
             raise InvalidInput(
@@ -118,10 +124,26 @@ def read_symbols(
 
 
 def _check_batch(X: Objects, owner: str) -> None:
+    if sparse.issparse(X):
+        raise InvalidType(
+            f"{owner}: sparse data are not supported, as a series has a value at each time. Give "
+            "X.toarray(), or a list of arrays."
+        )
     if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
         raise InvalidType(f"{owner}: expected a list of sequences, got {type(X).__name__}.")
     if len(X) == 0:
         raise InvalidInput(f"{owner}: there are no sequences; at least one is needed.")
+    shape: tuple[int, ...] = X.shape if isinstance(X, np.ndarray) else ()
+    if len(shape) == 1 and X.dtype.kind in "biufc":
+        raise InvalidInput(
+            f"{owner}: expected a list of series, got an array of {len(X):,} numbers. Reshape your "
+            "data: X[None] is a batch of this one series."
+        )
+    if len(shape) == 2 and shape[1] == 0:
+        raise InvalidInput(
+            f"{owner}: all sequences are empty: 0 feature(s) (shape={shape}) while a minimum of 1 "
+            "is required."
+        )
 
 
 def _symbols(row: Objects, number: int, owner: str) -> Sequence[Any]:

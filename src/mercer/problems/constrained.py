@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,7 +14,16 @@ from scipy import linalg, optimize
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
-from mercer.problems.functions import Function, GivenFunction, QuadraticForm, as_function, as_point
+from mercer.problems.functions import (
+    Function,
+    GivenFunction,
+    QuadraticForm,
+    as_function,
+    as_point,
+    jacobian_of,
+    values_of,
+    values_or_nan,
+)
 
 Functions: TypeAlias = Function | GivenFunction | Sequence[Function | GivenFunction]
 """One constraint, or several."""
@@ -23,6 +32,9 @@ _ROUNDING = 1e-9
 """What rounding may leave of a residual or of a chord, relative to the values."""
 _ACTIVE = 1e-6
 """Constraints this near to their bound, relative to the largest, count as active."""
+_SLOPE = 1e-4
+"""The slope of L, relative to its value, up to which a minimisation has arrived: differences of
+functions without a gradient, and rounding, leave up to a hundredth of that."""
 _LEAST_SLACK = -1.0
 """Room in a constraint beyond which more is not looked for: any point with room will do."""
 
@@ -82,6 +94,10 @@ class ConstrainedProblem:
         are in the order of these values.
     size : int, optional
         The number of variables; needed where no function tells it.
+    convex : bool
+        Whether f₀ and all fᵢ are convex and all hⱼ affine, on your word. Of :class:`Affine` and
+        :class:`QuadraticFunction` it is known; of other functions it is not, and then a value that
+        a minimisation of L ends with bounds nothing.
 
     References
     ----------
@@ -95,6 +111,7 @@ class ConstrainedProblem:
         equalities: Functions = (),
         *,
         size: int | None = None,
+        convex: bool = False,
         name: str = "a problem with constraints",
     ) -> None:
         self.objective = as_function(objective)
@@ -102,6 +119,24 @@ class ConstrainedProblem:
         self.equalities = _functions(equalities)
         self.name = name
         self.size = size if size is not None else self._size()
+        self._called_convex = convex
+        if convex and self._known_convexity is False:
+            raise InvalidInput(
+                "convex=True, but a quadratic function of the problem has negative curvature, or "
+                "an equality is quadratic. Leave convex=True out."
+            )
+
+    @property
+    def convex(self) -> bool | None:
+        """Whether the problem is convex: f₀ and all fᵢ convex, all hⱼ affine; None if unknown."""
+        return True if self._called_convex else self._known_convexity
+
+    @property
+    def _known_convexity(self) -> bool | None:
+        """What the functions themselves say."""
+        known = [f.convex for f in (self.objective, *self.inequalities)]
+        known += [None if h.convex is None else h.affine for h in self.equalities]
+        return False if False in known else None if None in known else True
 
     # ---- values --------------------------------------------------------------------------------
 
@@ -112,7 +147,7 @@ class ConstrainedProblem:
     def jacobians(self, x: ArrayLike) -> tuple[Array, Array]:
         """Return the gradients of all fᵢ and of all hⱼ at x, as rows."""
         x = self._point(x)
-        return _jacobian(self.inequalities, x), _jacobian(self.equalities, x)
+        return jacobian_of(self.inequalities, x), jacobian_of(self.equalities, x)
 
     def lagrangian(self, x: ArrayLike, lambda_: ArrayLike = (), nu: ArrayLike = ()) -> float:
         """Return L(x, λ, ν)."""
@@ -122,21 +157,23 @@ class ConstrainedProblem:
 
     def slacks(self, x: ArrayLike) -> Array:
         """Return all fᵢ(x): at most 0 where x is feasible."""
-        return _values(self.inequalities, self._point(x))
+        return values_of(self.inequalities, self._point(x))
 
     def residuals(self, x: ArrayLike) -> Array:
         """Return all hⱼ(x)."""
-        return _values(self.equalities, self._point(x))
+        return values_of(self.equalities, self._point(x))
 
     # ---- the dual problem ----------------------------------------------------------------------
 
     def dual(
         self, lambda_: ArrayLike = (), nu: ArrayLike = (), start: ArrayLike | None = None
     ) -> float:
-        """Return g(λ, ν), −inf where the Lagrangian has no lower bound or a λ is negative.
+        """Return the best bound that is known of g(λ, ν): −inf where there is none.
 
-        Exact for quadratic and affine functions. Otherwise L is minimised numerically from
-        ``start``, which gives the dual function where L is convex.
+        Exact for quadratic and affine functions, also where these are not convex: −inf where the
+        Lagrangian has no lower bound or a λ is negative. Otherwise L is minimised numerically from
+        ``start``, which gives g(λ, ν) where L is known to be convex. Elsewhere the end of a descent
+        may be a local minimum, which bounds nothing, and the answer is −inf.
         """
         x = np.zeros(self.size) if start is None else self._point(start)
         lam, nu = self._multipliers(x, lambda_, nu)
@@ -145,6 +182,8 @@ class ConstrainedProblem:
         form = self._form(x, lam, nu)
         if form is not None:
             return _least(form)
+        if not self._convex_lagrangian(x, lam, nu):
+            return -math.inf
         return self._least_numerically(x, lam, nu)
 
     def multipliers(self, x: ArrayLike) -> tuple[Array, Array]:
@@ -184,8 +223,10 @@ class ConstrainedProblem:
         Returns
         -------
         certificate : Certificate
-            ``stationarity`` is the largest entry of ∇L, ``primal_feasibility`` the largest fᵢ and
-            |hⱼ|, ``dual_feasibility`` the largest −λᵢ, ``complementarity`` the largest |λᵢfᵢ|.
+            ``dual`` is that of :meth:`dual`: −inf, and so no bound, where L is not known to be
+            convex. ``stationarity`` is the largest entry of ∇L, ``primal_feasibility`` the largest
+            fᵢ and |hⱼ|, ``dual_feasibility`` the largest −λᵢ, ``complementarity`` the largest
+            |λᵢfᵢ|.
         """
         x = self._point(x)
         if lambda_ is None and nu is None:
@@ -222,10 +263,10 @@ class ConstrainedProblem:
             x = self._most_room(np.zeros(self.size) if start is None else self._point(start), bent)
         else:
             x = self._inner_point()
-        slack = float(_values(bent, x).max()) if bent else -math.inf
+        slack = float(values_of(bent, x).max()) if bent else -math.inf
         flat = [f for f in self.inequalities if f.affine]
         over = max(
-            float(_values(flat, x).max(initial=0.0)),
+            float(values_of(flat, x).max(initial=0.0)),
             float(np.abs(self.residuals(x)).max(initial=0.0)),
         )
         return SlaterPoint(x, slack, over)
@@ -241,19 +282,25 @@ class ConstrainedProblem:
         """
         random = np.random.default_rng(seed)
         low, high = (np.broadcast_to(np.asarray(end, float), self.size) for end in (low, high))
+        chords = (
+            (random.uniform(low, high), random.uniform(low, high), float(random.uniform(0.1, 0.9)))
+            for _ in range(pairs)
+        )
+        return self.worst_chord(chords)
+
+    def worst_chord(self, chords: Iterable[tuple[Array, Array, float]]) -> Violation | None:
+        """Return the chord (x, y, θ) that the problem's functions rise above most, if any does."""
         bending = [("f0", self.objective, 1.0)]
         bending += [(f"f{i + 1}", f, 1.0) for i, f in enumerate(self.inequalities)]
         for j, h in enumerate(self.equalities):
             bending += [(f"h{j + 1}", h, 1.0), (f"-h{j + 1}", h, -1.0)]
         bending = [row for row in bending if not row[1].affine]
         worst: Violation | None = None
-        for _ in range(pairs):
-            x, y = random.uniform(low, high), random.uniform(low, high)
-            theta = float(random.uniform(0.1, 0.9))
+        for x, y, theta in chords:
             middle = theta * x + (1 - theta) * y
             for name, f, sign in bending:
-                fx, fy = sign * f.values(x), sign * f.values(y)
-                excess = sign * f.values(middle) - (theta * fx + (1 - theta) * fy)
+                fx, fy, fm = (sign * values_or_nan(f, point) for point in (x, y, middle))
+                excess = fm - (theta * fx + (1 - theta) * fy)
                 size = _ROUNDING * (1 + np.abs(fx) + np.abs(fy))
                 excess = np.where(np.isfinite(excess), excess - size, -np.inf)
                 k = int(np.argmax(excess))
@@ -282,25 +329,38 @@ class ConstrainedProblem:
             (lambda_, self.inequalities, "inequalities"),
             (nu, self.equalities, "equalities"),
         ):
-            count = len(_values(functions, x))
+            count = len(values_of(functions, x))
             values = np.atleast_1d(np.asarray(given, np.float64)).ravel()
             if len(values) != count:
                 raise InvalidInput(f"There are {len(values)} multipliers for {count} {what}.")
             result.append(values)
         return result[0], result[1]
 
+    def _weighted(self, x: Array, lam: Array, nu: Array) -> list[tuple[Function, Array]]:
+        """Return all functions with their weights in the Lagrangian."""
+        parts: list[tuple[Function, Array]] = [(self.objective, np.ones(1))]
+        for functions, weights in ((self.inequalities, lam), (self.equalities, nu)):
+            ends = np.cumsum([len(f.values(x)) for f in functions])
+            parts += zip(functions, np.split(weights, ends[:-1]), strict=True) if functions else []
+        return parts
+
     def _form(self, x: Array, lam: Array, nu: Array) -> QuadraticForm | None:
         """Return the Lagrangian as a quadratic function of x, if it is one."""
-        total = self.objective.form(np.ones(1), self.size)
-        for functions, weights in ((self.inequalities, lam), (self.equalities, nu)):
-            at = 0
-            for f in functions:
-                count = len(f.values(x))
-                part = f.form(weights[at : at + count], self.size)
-                if total is None or part is None:
-                    return None
-                total, at = total + part, at + count
-        return total
+        forms = [f.form(weights, self.size) for f, weights in self._weighted(x, lam, nu)]
+        known = [form for form in forms if form is not None]
+        return sum(known[1:], known[0]) if len(known) == len(forms) else None
+
+    def _convex_lagrangian(self, x: Array, lam: Array, nu: Array) -> bool:
+        """Tell whether L is known to be convex in x for these multipliers."""
+        if self.convex:
+            return True
+        bent = QuadraticForm(np.zeros((self.size, self.size)), np.zeros(self.size), 0.0)
+        for f, weights in self._weighted(x, lam, nu):
+            form = f.form(weights, self.size)
+            if form is None and weights.any():
+                return False
+            bent = bent if form is None else bent + form
+        return bent.convex
 
     def _least_numerically(self, x: Array, lam: Array, nu: Array) -> float:
         functions = (self.objective, *self.inequalities, *self.equalities)
@@ -308,28 +368,30 @@ class ConstrainedProblem:
 
         def value(z: Array) -> float:
             with np.errstate(all="ignore"):
-                result = float(weights @ _values(functions, z))
+                result = float(weights @ values_of(functions, z))
             return result if not math.isnan(result) else math.inf
 
         def slope(z: Array) -> Array:
-            return np.asarray(weights @ _jacobian(functions, z))
+            return np.asarray(weights @ jacobian_of(functions, z))
 
         start = value(x)
         found = optimize.minimize(value, x, jac=slope, method="BFGS", options={"gtol": 1e-10})
         least = min(float(found.fun), start)
         size = 1 + abs(start)
-        return -math.inf if least < -1e12 * size else least
+        # Where it did not arrive the value is too high, and no bound.
+        arrived = np.abs(slope(found.x)).max(initial=0.0) <= _SLOPE * (1 + abs(least))
+        return least if arrived and least >= -1e12 * size else -math.inf
 
     def _most_room(self, x: Array, bent: Sequence[Function]) -> Array:
         """Minimise s subject to fᵢ(x) ≤ s, over x and s."""
         flat = [f for f in self.inequalities if f.affine]
-        start = np.r_[x, float(_values(bent, x).max(initial=0.0))]
+        start = np.r_[x, float(values_of(bent, x).max(initial=0.0))]
 
         def room(z: Array) -> Array:
-            return np.asarray(np.r_[z[-1] - _values(bent, z[:-1]), -_values(flat, z[:-1])])
+            return np.asarray(np.r_[z[-1] - values_of(bent, z[:-1]), -values_of(flat, z[:-1])])
 
         def room_slope(z: Array) -> Array:
-            J = [_jacobian(part, z[:-1]) for part in (bent, flat)]
+            J = [jacobian_of(part, z[:-1]) for part in (bent, flat)]
             last = np.r_[np.ones(len(J[0])), np.zeros(len(J[1]))]
             return np.asarray(np.column_stack([-np.vstack(J), last]), np.float64)
 
@@ -367,16 +429,6 @@ class ConstrainedProblem:
 def _functions(given: Functions) -> tuple[Function, ...]:
     many = given if isinstance(given, Sequence) else (given,)
     return tuple(as_function(f) for f in many)
-
-
-def _values(functions: Sequence[Function], x: Array) -> Array:
-    parts = [f.values(x) for f in functions]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _jacobian(functions: Sequence[Function], x: Array) -> Array:
-    parts = [f.jacobian(x) for f in functions]
-    return np.vstack(parts) if parts else np.zeros((0, len(x)))
 
 
 def _least(form: QuadraticForm) -> float:

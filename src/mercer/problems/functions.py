@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ _STEP = float(np.cbrt(np.finfo(float).eps))
 """The step of central differences at which their error and rounding are about equal."""
 _SECOND_STEP = float(np.finfo(float).eps ** 0.25)
 """The same for differences of differences."""
+_ROUNDING = 1e-9
+"""What rounding may make of an eigenvalue of 0, as a share of the largest."""
 
 GivenFunction: TypeAlias = Callable[[Array], Any]
 """A function that a user gives: it takes a vector and returns a number or several."""
@@ -33,6 +36,12 @@ class QuadraticForm:
 
     def __add__(self, other: QuadraticForm) -> QuadraticForm:
         return QuadraticForm(self.P + other.P, self.q + other.q, self.r + other.r)
+
+    @property
+    def convex(self) -> bool:
+        """Whether P has no negative eigenvalue, up to rounding."""
+        values = np.linalg.eigvalsh(self.P)
+        return not values.size or bool(values[0] >= -_ROUNDING * np.abs(values).max())
 
 
 class Function:
@@ -96,6 +105,11 @@ class Function:
         return False
 
     @property
+    def convex(self) -> bool | None:
+        """Whether the function is convex; None where nothing is known."""
+        return None
+
+    @property
     def size(self) -> int | None:
         """How many entries x has, where the function tells."""
         return None
@@ -118,6 +132,18 @@ class QuadraticFunction(Function):
     @property
     def size(self) -> int | None:
         return len(self.P)
+
+    @property
+    def affine(self) -> bool:
+        return not self.P.any()
+
+    @cached_property
+    def _bent_upwards(self) -> bool:
+        return QuadraticForm(self.P, self.q, self.r).convex
+
+    @property
+    def convex(self) -> bool | None:
+        return self._bent_upwards
 
     def values(self, x: Array) -> Array:
         return np.array([x @ self.P @ x / 2 + self.q @ x + self.r])
@@ -165,6 +191,10 @@ class Affine(Function):
     def affine(self) -> bool:
         return True
 
+    @property
+    def convex(self) -> bool | None:
+        return True
+
 
 def _differences(f: Callable[[Array], Array], x: Array, step: float) -> Array:
     """Return the derivatives of a vector at x by central differences, a column an entry of x."""
@@ -194,3 +224,25 @@ def as_point(x: ArrayLike) -> Array:
     if point.ndim != 1 or not np.isfinite(point).all():
         raise InvalidInput("The starting point has to be a vector of finite numbers.")
     return point
+
+
+def values_of(functions: Sequence[Function], x: Array) -> Array:
+    """Return the values of all functions, one after the other."""
+    parts = [f.values(x) for f in functions]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def values_or_nan(f: Function, x: Array) -> Array:
+    """Return the values at a point that may be outside of the domain."""
+    try:
+        with np.errstate(all="ignore"):
+            values = f.values(x)
+    except (ArithmeticError, ValueError):
+        return np.full(1, np.nan)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def jacobian_of(functions: Sequence[Function], x: Array) -> Array:
+    """Return the gradients of all values, as rows."""
+    parts = [f.jacobian(x) for f in functions]
+    return np.vstack(parts) if parts else np.zeros((0, len(x)))

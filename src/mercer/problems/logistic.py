@@ -12,12 +12,15 @@ from scipy.special import entr
 
 from mercer import _fast
 from mercer._typing import Array, IntArray
+from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.linear import DesignRows
 
 _MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
 """Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
+_INDEFINITE = 1e-8
+"""A negative sum of products, as a share of their sizes, that is more than their rounding."""
 
 
 class LogisticAnswer(NamedTuple):
@@ -82,6 +85,17 @@ class LogisticProblem:
         """What the problem is called."""
         kind = "logistic regression" if self.classes == 2 else "multinomial logistic regression"
         return kind if self.penalised else f"{kind} without penalty"
+
+    def cleared_norm(self, norm: float, coef: Array, values: Array) -> float:
+        """Return 0 for a ‖g‖² = Σ gᵀKg that rounding made negative, and refuse a K that did."""
+        if norm < -_INDEFINITE * float(np.abs(coef * values).sum()):
+            raise NotPositiveDefinite(
+                f"{self.name}: the kernel matrix is not positive semi-definite on these data, "
+                f"where coefficients c have cᵀKc = {norm:.3g}. The penalty ½cᵀKc then falls for "
+                "ever, and there is no optimum. Take a positive definite kernel, or mend the "
+                "matrix by repair(...) and give it as kernel='precomputed'."
+            )
+        return max(norm, 0.0)
 
     def with_best_bias(self, F: Array, bias: Array | None = None) -> View:
         """Return shares, weights and loss at the n × functions values F, with the best bias.

@@ -26,6 +26,10 @@ _SINGLE_TOLERANCE = 1e-6
 """The same in float32, whose own rounding is 6e-8."""
 _LANES = 8
 """Columns of a block are a multiple of this: products with tiles run in lanes of so many."""
+_ROUGH = 1e-2
+"""Relative residual at which the end of a spectrum is known well enough to speak of it."""
+_FEW_PRODUCTS = 100
+"""Products after which a rough answer has to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +144,25 @@ def randomised_spectrum(
         best = np.argsort(-np.abs(values))[:count]
         choice = f"Randomised range finder for {count:,} of {n:,} components; {how}."
         return _rayleigh_ritz(gram, Q @ Y[:, best], choice)
+
+
+def smallest_eigenvalue(gram: GramMatrix) -> float:
+    """Return about the smallest eigenvalue of the centred matrix, from above: a Rayleigh quotient.
+
+    A negative one shows that the matrix is not positive semi-definite.
+    """
+    with _held(gram, fine=True) as (held, rounding, _):
+        centred = _centred(held)
+        found = leading_eigenpairs(
+            lambda V: -centred(V),
+            gram.shape[0],
+            1,
+            tol=_ROUGH,
+            floor=rounding,
+            block=_LANES,
+            max_products=_FEW_PRODUCTS,
+        )
+    return -float(found.values[0])
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Kernel logistic regression: against the linear one, naive objectives and its own dual."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -7,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import (
     RBF,
+    IndefiniteKernelWarning,
     InvalidInput,
     KernelLogisticRegression,
     Linear,
@@ -127,3 +130,14 @@ def test_bad_input_and_limits():
         KernelLogisticRegression(C=100.0, max_iter=1).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="time limit"):
         KernelLogisticRegression(C=100.0, time_limit=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
+def test_a_kernel_without_an_optimum_is_refused(classes, gamma):
+    random = np.random.default_rng(0)
+    X, y = 3 * random.normal(size=(60, 2)), random.integers(0, classes, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        with pytest.raises(NotPositiveDefinite, match=r"cᵀKc = -.*repair"):
+            KernelLogisticRegression(10.0, kernel="sigmoid", gamma=gamma, coef0=-1.0).fit(X, y)

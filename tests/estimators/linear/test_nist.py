@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer import NormRegressor
+from mercer import NormRegressor, Ridge
 from tests.estimators.linear.nist import SETS, digits
 
 
@@ -21,6 +21,29 @@ def test_digits(name):
     model, weights = fitted(reference)
     assert digits(weights, reference.certified) >= reference.digits
     assert model.rank_ == len(reference.certified)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_digits_of_a_ridge_without_penalty(name):
+    reference = SETS[name]
+    model = Ridge(alpha=0, fit_intercept=reference.intercept).fit(reference.X, reference.y)
+    weights = np.append(model.intercept_, model.coef_) if reference.intercept else model.coef_
+    assert digits(weights, reference.certified) >= reference.digits
+    # Weights of rows and several targets take the same way.
+    again = Ridge(alpha=0, fit_intercept=reference.intercept).fit(
+        reference.X, np.column_stack([reference.y, reference.y]), np.full(len(reference.y), 4.0)
+    )
+    assert digits(again.coef_[1], model.coef_) >= reference.digits - 1
+
+
+def test_columns_that_depend_on_each_other_have_the_shortest_answer():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 3))
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(30, 2.0)])
+    y = random.normal(size=30)
+    model = Ridge(alpha=0).fit(X, y)
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(model.coef_, np.linalg.pinv(centred) @ (y - y.mean()), atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [name for name in SETS if name != "Filip"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
@@ -82,6 +83,7 @@ def test_mistakes_of_partial_fits_add_up():
     np.testing.assert_array_equal(again, Perceptron().fit(X, y).mistakes_)
 
 
+@pytest.mark.filterwarnings("ignore:.*rows still wrong:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("machine", [Perceptron(), Perceptron(penalty="l2"), Adaline()], ids=str)
 def test_sparse_and_dense_rows_give_the_same_machine(machine):
     X, y = digits()
@@ -111,6 +113,17 @@ def cloud(seed, n, d, gap):
     return X, y
 
 
+def separable_by_a_program(X, y, intercept):
+    """Whether yᵢ(w·xᵢ + b) ≥ 1 has a solution, by a linear program."""
+    Z = np.column_stack([X, np.ones(len(X))]) if intercept else X
+    signs = np.where(y == 1, 1.0, -1.0)
+    unit = Z / np.linalg.norm(Z, axis=0)
+    found = linprog(
+        np.zeros(Z.shape[1]), -signs[:, None] * unit, -np.ones(len(Z)), bounds=(None, None)
+    )
+    return found.status == 0
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @settings(max_examples=25, deadline=None)
 @given(
@@ -128,7 +141,8 @@ def test_no_perceptron_makes_more_mistakes_than_the_bound(seed, n, d, gap, inter
     for machine in (linear, kernel):
         if machine is None or not np.isfinite(machine.mistake_bound_[0]):
             continue
-        assert machine.score(X, y) == 1
+        assert machine.score(X, y) == 1 or machine.status_ == "max_iter"
+        assert separable_by_a_program(X, y, intercept)
         assert machine.mistakes_[0] <= machine.mistake_bound_[0] * (1 + 1e-9)
     if intercept and linear.score(X, y) == 1:
         assert np.isfinite(linear.mistake_bound_[0])
@@ -180,6 +194,54 @@ def test_there_is_no_bound_where_there_is_no_separator():
         assert np.isinf(Perceptron(**options).fit(X, y).mistake_bound_[0])
     assert np.isinf(Perceptron().fit(X, y, sample_weight=np.arange(len(y)) + 1).mistake_bound_[0])
     assert np.isfinite(Perceptron().fit(X, y).mistake_bound_[0])
+
+
+def test_an_end_before_all_rows_are_right_is_said():
+    random = np.random.default_rng(2)
+    X = random.normal(size=(300, 5))
+    values = X @ random.normal(size=5)
+    X, y = X[np.abs(values) > 0.05], values[np.abs(values) > 0.05] > 0
+    assert separable_by_a_program(X, y, True)
+    with pytest.warns(ConvergenceWarning, match=r"rows still wrong.*tol=None") as caught:
+        early = Perceptron().fit(X, y)
+    assert len(caught) == 1
+    assert early.score(X, y) < 1
+    assert early.status_ == "stalled"
+    # There is a separator, so there is a bound, and the mistakes so far keep it.
+    assert early.mistakes_[0] <= early.mistake_bound_[0] < np.inf
+    assert early.criterion(X, y) > 0
+    # The remedy is one, and the weights are still those of scikit-learn.
+    whole = Perceptron(tol=None, max_iter=5000).fit(X, y)
+    assert (whole.score(X, y), whole.status_, whole.criterion(X, y)) == (1.0, "optimal", 0.0)
+    assert whole.mistake_bound_[0] == pytest.approx(early.mistake_bound_[0], rel=1e-4)
+    theirs = linear_model.Perceptron().fit(X, y)
+    np.testing.assert_array_equal(early.coef_, theirs.coef_)
+    with pytest.warns(ConvergenceWarning, match="tol=None"):
+        kernel = KernelPerceptron(Linear()).fit(X, y)
+    assert kernel.status_ == "stalled"
+    assert KernelPerceptron(Linear(), tol=None, max_iter=5000).fit(X, y).status_ == "optimal"
+
+
+@pytest.mark.parametrize("make", [Perceptron, lambda: KernelPerceptron(Linear())])
+def test_the_criterion_by_hand(make):
+    X, y = wine()
+    machine = make().fit(X, y)
+    F = machine.decision_function(X)
+    total = 0.0
+    for f, label in zip(F, y, strict=True):
+        for c, value in zip(machine.classes_, f, strict=True):
+            sign = 1.0 if label == c else -1.0
+            if sign * value < 0:
+                total -= sign * value
+    assert machine.criterion(X, y) == pytest.approx(total)
+    with pytest.raises(InvalidInput, match="never saw"):
+        machine.criterion(X[:1], ["another"])
+    X, y = separable()
+    two = make().fit(X, y)
+    signs = np.where(y == two.classes_[1], 1.0, -1.0)
+    noisy = -X
+    expected = np.maximum(0, -signs * two.decision_function(noisy)).sum()
+    assert two.criterion(noisy, y) == pytest.approx(expected)
 
 
 def test_it_ends_when_all_rows_are_right():

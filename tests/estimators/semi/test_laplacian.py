@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pandas
 import pytest
 from scipy import optimize, sparse
 from sklearn.datasets import make_moons
@@ -429,3 +430,29 @@ def test_sparse_data():
     np.testing.assert_allclose(
         thin.decision_function(sparse.csr_matrix(NEW)), dense.decision_function(NEW), atol=1e-8
     )
+
+
+MARKS = [None, float("nan"), "?", "", -1, -99, pandas.NA]
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=repr)
+@pytest.mark.parametrize(
+    "classes", [(0, 1), ("a", "b"), (False, True), (2.0, 3.0), (10, -7)], ids=repr
+)
+def test_any_mark_stands_beside_any_labels(classes, mark):
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 15)
+    X = random.normal(size=(30, 2)) + 5.0 * truth[:, None]
+    marked = [classes[t] if i % 5 == 0 else mark for i, t in enumerate(truth)]
+    objects = np.empty(30, object)
+    objects[:] = marked
+    expected = np.array([classes[t] for t in truth])
+    for y in (marked, tuple(marked), objects, pandas.Series(marked)):
+        model = LaplacianSVC(unlabelled=mark).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X), expected)
+        np.testing.assert_array_equal(model.transduction_, expected)
+        assert sorted(model.classes_.tolist()) == sorted(classes)
+        assert certify(model, X, y).relative_gap < 1e-4
+        for train, test in labelled_folds(y, 2, unlabelled=mark):
+            assert {i % 5 for i in test} == {0}
+            assert len(train) + len(test) == 30

@@ -1,5 +1,8 @@
 """Linear and kernel discriminants against SciPy's generalised eigenvectors and scikit-learn."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -10,6 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from mercer import (
+    DTW,
     RBF,
     KernelDiscriminant,
     LinearDiscriminantAnalysis,
@@ -18,7 +22,7 @@ from mercer import (
     load,
     save,
 )
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +156,20 @@ def test_bad_input_is_refused(wine, machine):
         type(machine)(n_components=2).fit(X[:60], np.arange(60) % 2)
 
 
-def test_no_spread_within_classes_needs_regularisation(wine):
+def test_no_spread_within_classes_is_the_limit_of_little_regularisation(wine):
     X, y = wine
-    with pytest.raises(InvalidInput, match="reg above 0"):
-        KernelDiscriminant(RBF(10.0), reg=0).fit(X, y)
+    X = X / X.std(axis=0)
+    without = KernelDiscriminant(RBF(10.0), reg=0).fit(X, y)
+    assert np.isinf(without.separation_).all()
+    T = without.transform(X)
+    # Each class is a point.
+    centres = np.array([T[y == c].mean(axis=0) for c in range(3)])
+    assert np.abs(T - centres[y]).max() < 1e-6 * np.abs(T).max()
+    little = KernelDiscriminant(RBF(10.0), reg=1e-8).fit(X, y)
+    assert (little.separation_ > 1e4).all()
+    new = X + 0.02 * np.random.default_rng(0).normal(size=X.shape)
+    np.testing.assert_array_equal(without.predict(new), little.predict(new))
+    np.testing.assert_array_equal(without.predict(X), y)
     with pytest.raises(InvalidInput, match="same image"):
         KernelDiscriminant("rbf", gamma=1.0).fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
 
@@ -197,3 +211,111 @@ def test_a_linear_discriminant_on_landmarks_needs_no_ridge():
     on = KernelDiscriminant("linear", reg=0, approximation=10).fit(X, y)
     np.testing.assert_allclose(on.separation_, exact.separation_, rtol=1e-6)
     np.testing.assert_allclose(on.transform(X), exact.transform(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("reg", [0, 1e-3])
+@pytest.mark.parametrize("kernel", ["sigmoid", DTW(), "precomputed"])
+def test_an_indefinite_kernel_is_refused_with_the_ridge_that_it_needs(kernel, reg):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 6))
+    y = (X[:, 0] > 0).astype(int)
+    if kernel == "precomputed":
+        X = X @ np.diag([1.0, 1.0, 1.0, 1.0, -0.5, -0.5]) @ X.T
+    model = KernelDiscriminant(kernel, reg=reg)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        with pytest.raises(NotPositiveDefinite, match="Take reg above") as caught:
+            model.fit(X, y)
+        # What it asks for is enough.
+        needed = float(re.search(r"reg above (\S+), a", str(caught.value)).group(1))
+        fitted = model.set_params(reg=1.1 * needed).fit(X, y)
+    assert np.isfinite(fitted.transform(X)).all()
+
+
+def test_a_kernel_of_negative_lengths_is_refused():
+    K = -np.eye(6)
+    with pytest.raises(NotPositiveDefinite, match="Take a positive definite kernel"):
+        KernelDiscriminant("precomputed").fit(K, [0, 0, 0, 1, 1, 1])
+
+
+def flat_direction(classes, columns=4, rows=200, seed=0):
+    """Data that one direction separates without spread: class 0 from the others."""
+    random = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    Z = random.normal(size=(rows, columns))
+    Z[:, 1] = 1e-2 * (y == 0)
+    Z[:, 2] += 3 * (y == 1)
+    return Z, y
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+def test_a_direction_of_infinite_quotient_comes_first(solver, classes, turned):
+    Z, y = flat_direction(classes)
+    turn = np.eye(4)
+    if turned:
+        turn = linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    X = Z @ turn
+    model = LinearDiscriminantAnalysis(solver).fit(X, y)
+    at_once = model.predict(X)
+    np.testing.assert_array_equal(at_once == 0, y == 0)  # scikit-learn's class has 0.5 to 0.7
+    # It is the limit of S_w + εI, which is well posed.
+    S_b, S_w = _scatters(X, y)
+    eps = 1e-9
+    values, W = linalg.eigh(S_b, S_w + eps * np.eye(4))
+    W = W[:, ::-1][:, : classes - 1]
+    scores = X @ W @ W.T @ np.array([X[y == c].mean(axis=0) for c in range(classes)]).T
+    means = np.array([X[y == c].mean(axis=0) for c in range(classes)]) @ W
+    limit = (scores - (means**2).sum(axis=1) / 2 + np.log(np.bincount(y) / len(y))).argmax(axis=1)
+    assert (at_once == limit).mean() > 0.99
+    if solver != "lsqr":
+        assert np.isinf(model.separation_[0])
+        w = model.scalings_[:, 0] / np.linalg.norm(model.scalings_[:, 0])
+        assert abs(w @ turn[1]) > 1 - 1e-6
+        if classes == 3:
+            np.testing.assert_allclose(model.separation_[1], values[-2], rtol=1e-4)
+            assert model.transform(X).shape == (200, 2)
+        assert np.isfinite(model.predict_proba(X)).all()
+    kernel = KernelDiscriminant("linear", reg=0).fit(X, y)
+    assert np.isinf(kernel.separation_[0])
+    np.testing.assert_array_equal(kernel.predict(X), at_once)
+
+
+def test_of_few_rows_only_whole_columns_separate_without_spread():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 60)), np.arange(30) % 2
+    X[:, :10] += y[:, None]
+    theirs = discriminant_analysis.LinearDiscriminantAnalysis().fit(X, y)
+    ours = LinearDiscriminantAnalysis().fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
+    assert np.isfinite(ours.separation_).all()
+    X[:, 5] = 7.0 + y
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), y)
+    assert np.abs(model.coef_[0]).argmax() == 5
+
+
+def test_scatters_and_quotients_can_be_read(wine, tmp_path):
+    X, y = wine
+    S_b, S_w = _scatters(X, y)
+    for model in (
+        LinearDiscriminantAnalysis(store_covariance=True),
+        LinearDiscriminantAnalysis("eigen"),
+    ):
+        model.fit(X, y)
+        np.testing.assert_allclose(model.between_, S_b, rtol=1e-9)
+        np.testing.assert_allclose(model.covariance_, S_w, rtol=1e-8, atol=1e-12)
+        found = [model.quotient(w) for w in model.scalings_[:, :2].T]
+        np.testing.assert_allclose(found, model.separation_, rtol=1e-7)
+        save(model, tmp_path / "lda.mercer")
+        again = load(tmp_path / "lda.mercer")
+        np.testing.assert_array_equal(again.separation_, model.separation_)
+        assert again.quotient(np.ones(13)) == model.quotient(np.ones(13))
+    # No direction has a larger quotient.
+    for w in np.random.default_rng(0).normal(size=(50, 13)):
+        assert model.quotient(w) <= model.separation_[0]
+    with pytest.raises(InvalidInput, match="store_covariance=True"):
+        LinearDiscriminantAnalysis().fit(X, y).quotient(np.ones(13))
+    with pytest.raises(InvalidInput, match="13 entries"):
+        model.quotient([1.0, 2.0])

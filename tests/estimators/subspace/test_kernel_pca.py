@@ -1,5 +1,7 @@
 """Kernel PCA against LAPACK on the centred matrix, PCA and scikit-learn."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy import linalg
@@ -15,9 +17,10 @@ from mercer import (
     Matern,
     NegativeDistance,
     Polynomial,
+    Sigmoid,
     Spectrum,
 )
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 from mercer.solvers import centred_spectrum
 
 SOLVERS = ("dense", "arpack", "lanczos", "randomized")
@@ -64,7 +67,9 @@ def test_the_linear_kernel_gives_pca(cloud, solver):
 )  # fmt: skip
 def test_names_and_new_points_are_as_in_scikit_learn(cloud, given):
     theirs = decomposition.KernelPCA(3, eigen_solver="dense", **given).fit(cloud[:400])
-    ours = KernelPCA(3, **given).fit(cloud[:400])
+    indefinite = given["kernel"] == "sigmoid"
+    with pytest.warns(IndefiniteKernelWarning) if indefinite else nullcontext():
+        ours = KernelPCA(3, **given).fit(cloud[:400])
     assert ours.gamma_ == theirs.gamma_
     np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(
@@ -193,3 +198,31 @@ def test_few_distinct_objects_among_many(rows):
     assert np.isfinite(model.transform(X[:4])).all()
     flat = KernelPCA(2, kernel=RBF(0.1), random_state=0).fit(np.ones((rows, 2)))
     np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["dense", "lanczos", "randomized"])
+def test_an_indefinite_kernel_is_not_passed_over_in_silence(cloud, solver):
+    X = np.asarray(cloud)[:80]
+    kernel = Sigmoid(2.0, 1.0)
+    K = kernel(X)
+    H = np.eye(len(K)) - 1 / len(K)
+    values = np.linalg.eigvalsh(H @ K @ H)
+    share = -values[0] / values[-1]
+    assert share > 0.01
+    with pytest.warns(IndefiniteKernelWarning, match="negative eigenvalue of") as caught:
+        model = KernelPCA(2, kernel=kernel, eigen_solver=solver, random_state=0).fit(X)
+    (message,) = [str(w.message) for w in caught]
+    said = float(message.split("negative eigenvalue of ")[1].split()[0])
+    assert said == pytest.approx(share, rel=0.1)
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:2], rtol=1e-5)
+    # Asked for, a component of negative variance is refused, and the remedy is one.
+    with pytest.raises(NotPositiveDefinite, match="significant negative eigenvalues") as refused:
+        KernelPCA(kernel=kernel).fit(X)
+    most = int(str(refused.value).split("Set n_components to ")[1].split()[0])
+    with pytest.warns(IndefiniteKernelWarning):
+        assert KernelPCA(most, kernel=kernel).fit(X).eigenvalues_.min() > 0
+
+
+def test_a_given_matrix_that_is_definite_gets_no_warning(cloud):
+    K = RBF(0.1)(np.asarray(cloud)[:60])
+    KernelPCA(2, kernel="precomputed").fit(K)

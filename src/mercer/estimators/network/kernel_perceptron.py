@@ -17,7 +17,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _memory
-from mercer._files.fields import COUNT, LABELS, A, Maybe, Number, Numbers, Plain, State, WrongState
+from mercer._files.fields import (
+    COUNT,
+    LABELS,
+    TEXT,
+    A,
+    Maybe,
+    Number,
+    Numbers,
+    Plain,
+    State,
+    WrongState,
+)
 from mercer._sklearn import Interval, check_sample_weight, check_targets, num_samples
 from mercer._typing import (
     Array,
@@ -32,6 +43,7 @@ from mercer._typing import (
 from mercer.estimators.base import NamedKernelMachine, _check_rows, take_objects
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level, check_definite
+from mercer.estimators.network.perceptron import perceptron_criterion
 from mercer.estimators.state import KERNEL, MISTAKES, check_classes, check_points
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
@@ -105,7 +117,10 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
     mistakes_ : array of shape (functions,)
         The number of updates of each function.
     mistake_bound_ : array of shape (functions,)
-        (R/γ)²; inf where rows are wrong in the end, or rows or classes have weights.
+        (R/γ)²; inf where no separator was found, or rows or classes have weights.
+    status_ : str
+        ``optimal`` where all rows are right, else why it stopped: ``stalled`` (by ``tol``),
+        ``max_iter`` or ``time_limit``.
 
     References
     ----------
@@ -124,6 +139,7 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
         "dual_coef_": Numbers("functions", "support", any_order=True),
         "intercept_": Numbers("functions"),
         "residual_trace_": Maybe(Number(low=0)),
+        "status_": Maybe(TEXT),
     }
 
     def check_state(self) -> None:
@@ -187,12 +203,14 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
             rule = KernelPerceptronRule(self.shuffle, seed, self.n_iter_no_change)
             result = rule.solve(problem, gram, budget)
             results.append(result)
-            plain = result.value.clean and (rates == 1.0).all()
+            plain = (rates == 1.0).all()
             bounds.append(_bound(gram, problem, result.value).mistakes if plain else math.inf)
         self.mistakes_ = np.array([result.value.updates for result in results])
         self.mistake_bound_: Array = np.array(bounds)
         self.n_iter_ = max(result.statistics.iterations for result in results)
         self._publish(X, points, codes, [result.value for result in results])
+        unfinished = [str(result.status) for result in results if not result.value.clean]
+        self.status_ = unfinished[0] if unfinished else str(Status.OPTIMAL)
         self._warn(results)
         return self
 
@@ -205,10 +223,16 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
 
     def _warn(self, results: list[Solution[MistakeCounts]]) -> None:
         remedy = "take a kernel with more room (a larger gamma)"
+        early = [result.status is Status.STALLED for result in results]
         if any(result.status is Status.TIME_LIMIT for result in results):
             what = f"time_limit={self.time_limit:g} seconds with rows still wrong: raise it"
         elif self.n_iter_ == self.max_iter and not all(result.value.clean for result in results):
             what = f"max_iter={self.max_iter} epochs with rows still wrong: raise max_iter"
+        elif np.isfinite(self.mistake_bound_[early]).any():
+            what = (
+                f"{self.n_iter_} epochs, in which its loss no longer fell by tol={self.tol:g}, "
+                "with rows still wrong that a separator sets right: take tol=None"
+            )
         else:
             return
         warnings.warn(
@@ -222,6 +246,13 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
         X = self._read_new(X)
         values = self._expand(X, self._support_points, self.dual_coef_.T) + self.intercept_
         return values[:, 0] if len(self.classes_) == 2 else values
+
+    def criterion(self, X: Objects, y: Targets) -> float:
+        """Return the perceptron's criterion Σᵢ max(0, −yᵢf(xᵢ)), added up over functions.
+
+        It is 0 where all objects are right.
+        """
+        return perceptron_criterion(self.decision_function(X), y, self.classes_)
 
     def predict(self, X: Objects) -> Any:
         """Return the class of each object."""
@@ -278,4 +309,4 @@ def _bound(gram: GramMatrix, problem: SignedRows, found: MistakeCounts) -> Mista
     own = signs * found.f
     # The learnt function separates too: its norm is √(Σ cᵢyᵢ f(xᵢ)).
     norm = math.sqrt(max(float(found.counts @ own), 0.0))
-    return bound_on_mistakes(rows, gram.diag() + one, own, norm)
+    return bound_on_mistakes(rows, gram.diag() + one, own, norm, found.clean)

@@ -145,6 +145,7 @@ class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         self.t_ = 1.0
         results = self._train(X, y, sample_weight, self.max_iter)
         self._after(X, y, results, cold and sample_weight is None)
+        self._warn_stopped(results)
         if self.tol is not None and self.n_iter_ == self.max_iter and not self._finished(results):
             warnings.warn(
                 f"Maximum number of iteration reached before convergence ({self.max_iter} epochs): "
@@ -190,6 +191,9 @@ class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
 
     def _after(self, X: Matrix, y: Targets, results: Trained, plain: bool) -> None:
         """Publish more than the weights; ``plain`` is a start from zero with all rows alike."""
+
+    def _warn_stopped(self, results: Trained) -> None:
+        """Warn of an end by ``tol`` that is none."""
 
     def _finished(self, results: Trained) -> bool:
         """Whether an end at ``max_iter`` is none before its time."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_consistent_length, column_or_1d
 
-from mercer._files.fields import ListOf, Number, State
+from mercer._files.fields import TEXT, ListOf, Maybe, Number, State
 from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, IntArray, Matrix, Targets
+from mercer._typing import Array, IntArray, Labels, Matrix, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.network.online import OnlineClassifier, Trained
 from mercer.estimators.state import MISTAKES
+from mercer.exceptions import InvalidInput
 from mercer.problems.mistakes import OnlineLoss
+from mercer.solvers.base import Status
 from mercer.solvers.network.online_rules import MistakeBound, bound_on_mistakes
 
 _AUTO = 0.1
@@ -28,11 +34,14 @@ class Perceptron(OnlineClassifier):
 
     w ← w + η yᵢ xᵢ,  b ← b + η yᵢ  whenever  yᵢ(w·xᵢ + b) ≤ 0
 
+    Each step is one against the slope of a term of the perceptron's criterion
+    E(w, b) = Σᵢ max(0, −yᵢ(w·xᵢ + b)), which is 0 where all rows are right.
+
     A drop-in for :class:`sklearn.linear_model.Perceptron`: the same weights for the same
-    ``random_state``. It ends when all rows are right. Where the classes can be separated, it makes
-    at most (R/γ)² mistakes: R² is the largest ‖xᵢ‖² + 1 and γ the widest margin of a separator
-    (w, b) of norm 1. On sparse data scikit-learn learns the bias a hundred times slower; here
-    sparse and dense data give the same machine.
+    ``random_state``. It ends when all rows are right, or by ``tol``; a warning then says so where
+    the classes could be separated. In that case it makes at most (R/γ)² mistakes: R² is the largest
+    ‖xᵢ‖² + 1 and γ the widest margin of a separator (w, b) of norm 1. On sparse data scikit-learn
+    learns the bias a hundred times slower; here sparse and dense data give the same machine.
 
     Parameters
     ----------
@@ -44,7 +53,9 @@ class Perceptron(OnlineClassifier):
     max_iter : int
         The most epochs.
     tol : float or None
-        It ends when the mean loss has not fallen by ``tol`` for ``n_iter_no_change`` epochs.
+        It ends when the mean loss has not fallen by ``tol`` for ``n_iter_no_change`` epochs, as in
+        scikit-learn, though rows may still be wrong that more epochs would set right. None goes on
+        until all are right, or to ``max_iter``.
     shuffle : bool
         Whether each epoch has an order of its own.
     verbose : int
@@ -70,8 +81,19 @@ class Perceptron(OnlineClassifier):
     mistakes_ : array of shape (functions,)
         The updates of each function; several classes have one for each class.
     mistake_bound_ : array of shape (functions,)
-        (R/γ)²; inf where the rows were not all right in the end, or the rule was another one
-        (penalties, weights, rows set aside, a start other than zero).
+        (R/γ)²; inf where no separator was found, or the rule was another one (penalties, weights,
+        rows set aside, a start other than zero).
+    status_ : str
+        ``optimal`` where all rows are right; ``stalled`` where ``tol`` ended it before,
+        ``max_iter`` where the number of epochs did.
+
+    Examples
+    --------
+    >>> from mercer import Perceptron
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 0, 1]
+    >>> machine = Perceptron(tol=None).fit(X, y)
+    >>> machine.status_, machine.criterion(X, y)
+    ('optimal', 0.0)
 
     References
     ----------
@@ -80,7 +102,7 @@ class Perceptron(OnlineClassifier):
     """
 
     _loss = OnlineLoss.PERCEPTRON
-    STATE: ClassVar[State] = {**OnlineClassifier.STATE, **MISTAKES}
+    STATE: ClassVar[State] = {**OnlineClassifier.STATE, **MISTAKES, "status_": Maybe(TEXT)}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineClassifier._parameter_constraints,
         "n_jobs": [None, int],
@@ -99,11 +121,33 @@ class Perceptron(OnlineClassifier):
         bounds = []
         for at, result in enumerate(results):
             bound, found = np.inf, result.value
-            if plain and rule and found.clean:
+            if plain and rule:
                 signs = np.where(y == self.classes_[1 if len(results) == 1 else at], 1.0, -1.0)
-                bound = separation(X, signs, found.w, found.b, self.fit_intercept).mistakes
+                bound = separation(
+                    X, signs, found.w, found.b, self.fit_intercept, found.clean
+                ).mistakes
             bounds.append(bound)
         self.mistake_bound_: Array = np.array(bounds)
+        unfinished = [str(result.status) for result in results if not result.value.clean]
+        self.status_ = unfinished[0] if unfinished else str(Status.OPTIMAL)
+
+    def _warn_stopped(self, results: Trained) -> None:
+        early = [result.status is Status.STALLED and not result.value.clean for result in results]
+        if np.isfinite(self.mistake_bound_[early]).any():
+            warnings.warn(
+                f"Perceptron stopped after {self.n_iter_} epochs, in which its loss no longer fell "
+                f"by tol={self.tol:g}, with rows still wrong that a separator sets right. "
+                "tol=None goes on until all are right.",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+
+    def criterion(self, X: Objects, y: Targets) -> float:
+        """Return the perceptron's criterion Σᵢ max(0, −yᵢ(w·xᵢ + b)), added up over functions.
+
+        It is 0 where all rows are right.
+        """
+        return perceptron_criterion(self.decision_function(X), y, self.classes_)
 
 
 @parameters
@@ -166,7 +210,21 @@ class Adaline(OnlineClassifier):
         self.loss_curve_: list[float] = [float(np.mean(row)) for row in losses]
 
 
-def separation(X: Matrix, signs: Array, w: Array, b: float, intercept: bool) -> MistakeBound:
+def perceptron_criterion(values: Array, y: Targets, classes: Labels) -> float:
+    """Return Σ max(0, −yf) over rows and functions, y being ±1 for the class of the function."""
+    labels = column_or_1d(y)
+    check_consistent_length(values, labels)
+    new = np.setdiff1d(labels, classes)
+    if len(new):
+        raise InvalidInput(f"criterion: y has the class {new[0]!r}, which the machine never saw.")
+    mine = labels[:, None] == (classes[1:] if values.ndim == 1 else classes)
+    signed = np.where(mine, 1.0, -1.0) * values.reshape(len(labels), -1)
+    return float(np.maximum(0.0, -signed).sum())
+
+
+def separation(
+    X: Matrix, signs: Array, w: Array, b: float, intercept: bool, clean: bool = True
+) -> MistakeBound:
     """Return the widest margin of rows that (w, b) separates, and the bound on mistakes.
 
     Parameters
@@ -175,9 +233,11 @@ def separation(X: Matrix, signs: Array, w: Array, b: float, intercept: bool) -> 
     signs : array
         ±1 for each row.
     w, b
-        A separator to start from.
+        A separator to start from, or a function that separates most rows.
     intercept : bool
         Whether separators have a bias, which then counts in their norm and in that of the rows.
+    clean : bool
+        Whether (w, b) is a separator.
     """
     one = 1.0 if intercept else 0.0
     own = signs * (X @ w + b)
@@ -187,7 +247,8 @@ def separation(X: Matrix, signs: Array, w: Array, b: float, intercept: bool) -> 
         dense = products.toarray() if sparse.issparse(products) else products
         return np.asarray((dense + one) * np.outer(signs[index], signs), np.float64)
 
-    return bound_on_mistakes(rows, _squares(X) + one, own, float(np.sqrt(w @ w + one * b * b)))
+    norm = float(np.sqrt(w @ w + one * b * b))
+    return bound_on_mistakes(rows, _squares(X) + one, own, norm, clean)
 
 
 def _squares(X: Matrix) -> Array:

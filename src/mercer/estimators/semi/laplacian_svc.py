@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, column_or_1d, compute_class_weight
+from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, A, Numbers, State
@@ -25,7 +25,7 @@ from mercer._typing import (
 )
 from mercer.estimators.constructor import parameters
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
-from mercer.estimators.semi.unlabelled import is_marked
+from mercer.estimators.semi.unlabelled import partial_labels
 from mercer.estimators.state import check_classes
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
@@ -70,8 +70,9 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     class_weight : dict or "balanced" or None
         Factors of C for each class.
     unlabelled : object
-        What marks points without a label: −1 as in scikit-learn. Choose another mark, ``None`` or
-        NaN say, where −1 is a class.
+        What marks points without a label: −1 as in scikit-learn. Choose another mark where −1 is a
+        class: ``None``, NaN, ``"?"``, any will do beside labels of any type. None, NaN and pandas'
+        NA stand for each other.
     tol : float
         The relative gap at the end.
     max_iter : int
@@ -148,8 +149,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
         """
         self._check_parameters()
         X = self._read_pair(X, y)
-        labels = column_or_1d(y, warn=True)
-        labelled = np.flatnonzero(~is_marked(labels, self.unlabelled))
+        labels, labelled = partial_labels(y, self.unlabelled)
         assert_all_finite(labels[labelled], input_name="y")
         self.classes_ = self._read_classes(labels[labelled], len(labels))
         pose = self._pose(labels, labelled)
@@ -224,8 +224,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""
-        labels = column_or_1d(y)
-        labelled = np.flatnonzero(~is_marked(labels, self.unlabelled))
+        labels, labelled = partial_labels(y, self.unlabelled)
         if len(labels) != self.dual_coef_.shape[1]:
             raise InvalidInput(
                 f"certify: the model was fitted on {self.dual_coef_.shape[1]} rows, and y has "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import field
 from numbers import Integral, Real
@@ -26,11 +27,11 @@ from mercer._typing import Array, IntArray, Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
+from mercer.estimators.subspace.class_spread import RANK, inverse_root, quotients, whitener
+from mercer.exceptions import InvalidInput
 from mercer.linalg.scatter import class_sums, scatter
 
 _FLOATS = [np.float64, np.float32]
-_SMALLEST_GRAM_TOL = 1e-6
-"""Squared singular values lie in a matrix of products; below this they drown in rounding."""
 
 
 class GaussianClasses(ClassifierMixin, BaseEstimator):
@@ -106,8 +107,13 @@ class LinearDiscriminantAnalysis(
     classifier is Bayes' rule for Gaussian classes of covariance S_w:
     log p(c | x) = m_cᵀS_w⁻¹x − ½ m_cᵀS_w⁻¹m_c + log π_c + const
 
-    A drop-in for scikit-learn's class. Where S_w is singular (collinear or constant columns, fewer
-    rows than columns), every solver works in the directions in which the classes have any spread.
+    A drop-in for scikit-learn's class. Where S_w is singular, two kinds of directions without
+    spread are told apart. Those along which the classes do not differ (collinear and constant
+    columns) are left out. Along those that separate the classes the quotient is infinite: they come
+    first and decide, as in the limit of S_w + εI, with ``separation_`` of inf, and are scaled as if
+    the spread were 1e-4 of the distance. Rows that are no more than columns and classes are always
+    separated by some direction without spread, which says little of new rows: of these only columns
+    that are constant in each class count, as everything in scikit-learn's class is left out.
 
     Reference: R. A. Fisher (1936), Annals of Eugenics 7.
 
@@ -139,8 +145,26 @@ class LinearDiscriminantAnalysis(
         The directions w, with wᵀS_w w = 1 (not for ``"lsqr"``).
     explained_variance_ratio_ : array
         Shares of the directions in the distance between the classes.
+    separation_ : array of shape (directions,)
+        The quotients wᵀS_b w / wᵀS_w w, inf where classes without spread lie apart (not for
+        ``"lsqr"``).
     means_, priors_, covariance_, xbar_ : arrays
         m_c, π_c, S_w and m.
+    between_ : array of shape (columns, columns)
+        S_b.
+
+    Examples
+    --------
+    >>> from mercer import LinearDiscriminantAnalysis
+    >>> X = [[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 2.0]]  # the first column tells the classes
+    >>> model = LinearDiscriminantAnalysis(store_covariance=True).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[0.1, 2.0], [0.9, 1.0]]), model.separation_
+    (array([0, 1]), array([inf]))
+    >>> model.between_
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    >>> round(model.quotient([1.0, 1.0]), 6)
+    1.0
     """
 
     STATE: ClassVar[State] = {
@@ -152,6 +176,8 @@ class LinearDiscriminantAnalysis(
         "intercept_": Numbers("functions", finite=False),
         "scalings_": Maybe(Numbers("features", "directions", any_order=True)),
         "xbar_": Maybe(Numbers("features")),
+        "covariance_": Maybe(Numbers("features", "features", any_order=True)),
+        "separation_": Maybe(Numbers("quotients", low=0, finite=False)),
         **dict.fromkeys(("_max_components", "_n_features_out"), COUNT),
     }
 
@@ -226,15 +252,19 @@ class LinearDiscriminantAnalysis(
         self.xbar_ = self.priors_ @ self.means_
         if self.store_covariance:
             self.covariance_ = self._within(X, codes)
-        within = _whitener(X, self.means_, codes, self.tol)
-        weights = np.sqrt(n * self.priors_ / (classes - 1))
-        between = (weights[:, None] * (self.means_ - self.xbar_)) @ within
+        apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.xbar_)
+        within, flat = whitener(X, self.means_, codes, self.tol, apart)
+        between = np.sqrt(X.dtype.type(n / (classes - 1))) * apart @ within
         _, s, Vt = np.linalg.svd(between, full_matrices=False)
         spread = s**2
         whole = spread.sum() if spread.sum() > 0 else 1.0
         self.explained_variance_ratio_ = (spread / whole)[: self._max_components]
-        rank = int((s > self.tol * s.max(initial=0.0)).sum())
+        # Infinite quotients come first; beside them, finite ones are measured by their own largest.
+        finite = s[flat:]
+        least = max(self.tol * finite.max(initial=0.0), RANK * s.max(initial=0.0))
+        rank = min(flat, len(s)) + int((finite > least).sum())
         self.scalings_ = within @ Vt[:rank].T
+        self.separation_ = quotients(spread[:rank] * (classes - 1) / n, flat)
         centred = (self.means_ - self.xbar_) @ self.scalings_
         self.coef_ = centred @ self.scalings_.T
         self.intercept_ = np.log(self.priors_) - 0.5 * (centred**2).sum(axis=1)
@@ -242,15 +272,18 @@ class LinearDiscriminantAnalysis(
 
     def _fit_covariance(self, X: Array, codes: IntArray) -> None:
         S_w = self.covariance_ = self._within(X, codes)
+        apart = np.sqrt(self.priors_)[:, None] * (self.means_ - self.priors_ @ self.means_)
         if self.solver == "lsqr":
-            self.coef_ = _solve(S_w, self.means_.T).T
+            whiten, _ = inverse_root(S_w, self.means_, apart, len(X))
+            self.coef_ = self.means_ @ whiten @ whiten.T
         else:
             S_b = self._estimate(X) - S_w
-            whiten = _inverse_root(S_w)
+            whiten, flat = inverse_root(S_w, self.means_, apart, len(X))
             values, Y = linalg.eigh(whiten.T @ S_b @ whiten)
             values, Y = values[::-1], Y[:, ::-1]
             self.explained_variance_ratio_ = (values / values.sum())[: self._max_components]
             self.scalings_ = whiten @ Y
+            self.separation_ = quotients(values, flat)[: len(self.classes_) - 1]
             self.coef_ = self.means_ @ self.scalings_ @ self.scalings_.T
         products = np.einsum("ij,ij->i", self.means_, self.coef_)
         self.intercept_ = np.log(self.priors_) - 0.5 * products
@@ -299,48 +332,37 @@ class LinearDiscriminantAnalysis(
             X = X - self.xbar_
         return np.asarray(X @ self.scalings_[:, : self._max_components])
 
+    @property
+    def between_(self) -> Array:
+        """S_b = Σ π_c (m_c − m)(m_c − m)ᵀ."""
+        check_is_fitted(self)
+        apart = self.means_ - self.priors_ @ self.means_
+        return np.asarray((self.priors_[:, None] * apart).T @ apart)
+
+    def quotient(self, w: ArrayLike) -> float:
+        """Return wᵀS_b w / wᵀS_w w of a direction: inf where only the classes differ along it.
+
+        The quotient of a direction along which nothing differs is NaN. S_w is there unless
+        ``solver="svd"``, which keeps it with ``store_covariance=True``.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "covariance_"):
+            raise InvalidInput(
+                "LinearDiscriminantAnalysis: the solver 'svd' has not kept S_w. Use "
+                "store_covariance=True."
+            )
+        w = np.asarray(w, np.float64)
+        if w.shape != (self.n_features_in_,):
+            raise InvalidInput(
+                f"quotient: a direction has {self.n_features_in_} entries, and w has the shape "
+                f"{w.shape}."
+            )
+        above, below = (float(w @ S @ w) for S in (self.between_, self.covariance_))
+        return above / below if below > 0 else math.inf if above > 0 else math.nan
+
     def decision_function(self, X: Objects) -> Array:
         """Return log p(class | x) up to a constant; log-odds of the second for two classes."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=_FLOATS)
         scores = np.asarray(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-
-def _whitener(X: Array, means: Array, codes: IntArray, tol: float) -> Array:
-    """Return a map after which the spread within classes is the identity.
-
-    Directions in which the scaled data have singular values up to ``tol`` are left out.
-    """
-    n, d = X.shape
-    floor = 10 * np.finfo(X.dtype).eps * np.abs(means).max(axis=0)
-    if n >= 4 * d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
-        C = scatter(X, means, codes) / n
-        deviation = np.sqrt(np.diagonal(C))
-        scale = np.where(deviation > floor, deviation, 1.0)
-        values, vectors = np.linalg.eigh(C / np.outer(scale, scale))
-        s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
-    else:
-        R = X - means[codes]
-        deviation = np.sqrt(np.einsum("ij,ij->j", R, R) / n)
-        scale = np.where(deviation > floor, deviation, 1.0)
-        R /= scale * np.sqrt(X.dtype.type(n))
-        _, s, Vt = linalg.svd(R, full_matrices=False)
-        V = Vt.T
-    rank = int((s > tol).sum())
-    return np.asarray((V[:, :rank] / scale[:, None] / s[:rank]).astype(X.dtype))
-
-
-def _inverse_root(S: Array) -> Array:
-    """Return W with WᵀSW = I on the directions in which S is not zero."""
-    scale = np.sqrt(np.maximum(np.diagonal(S), 0))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = linalg.eigh(S / np.outer(scale, scale))
-    kept = values > len(S) * 10 * np.finfo(S.dtype).eps * max(values[-1], 0.0)
-    return np.asarray(vectors[:, kept] / scale[:, None] / np.sqrt(values[kept]))
-
-
-def _solve(S: Array, B: Array) -> Array:
-    """Return S⁻¹B, or the solution within the range of S where it is singular."""
-    root = _inverse_root(S)
-    return np.asarray(root @ (root.T @ B))

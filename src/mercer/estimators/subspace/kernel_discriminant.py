@@ -33,8 +33,9 @@ from mercer.estimators.base import NamedKernelMachine
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import SEEN, check_rows
+from mercer.estimators.subspace.class_spread import RESOLUTION
 from mercer.estimators.subspace.discriminant import GaussianClasses, read_classes, read_priors
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, NotPositiveDefinite
 from mercer.gram.centring import Centring
 from mercer.gram.computed import Gram
 from mercer.gram.expansion import Expansion
@@ -45,6 +46,11 @@ from mercer.kernels.features import Features
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.solvers.base import Budget
+
+_ROUNDING, _FLAT = 1e-12, 1e-9
+"""Shares of the scatter between classes that are 0, and distances from 1 that are none."""
+_NEGATIVE = 1e-8
+"""A negative eigenvalue, as a share of the largest, that is more than rounding."""
 
 
 @parameters
@@ -60,7 +66,9 @@ class KernelDiscriminant(
     α = (K̃/n + μI)⁻¹ H u: one factorisation of K̃, one right-hand side for each class (the columns of
     H), and a small eigenvalue problem for u. Objects are classified by Bayes' rule for Gaussian
     classes in the projection. With the linear kernel and ``reg=0`` this is
-    :class:`LinearDiscriminantAnalysis`.
+    :class:`LinearDiscriminantAnalysis`. Where ``reg=0`` leaves a direction along which the classes
+    lie apart and have no spread, the quotient is infinite: such directions come first, as in the
+    limit of a small μ, scaled as if the spread were 1e-4 of the distance.
 
     References: S. Mika et al. (1999), Neural Networks for Signal Processing IX; G. Baudat and
     F. Anouar (2000), Neural Computation 12.
@@ -73,7 +81,7 @@ class KernelDiscriminant(
         For kernels given by name, as in :class:`SVC`.
     reg : float
         The part of the mean variance that is added in all directions. A kernel with as many
-        directions as objects needs one above 0.
+        directions as objects separates any classes without it, and then says little of new ones.
     n_components : int or None
         Directions that ``transform`` keeps, at most classes − 1.
     priors : array or None
@@ -94,7 +102,7 @@ class KernelDiscriminant(
     dual_coef_ : array of shape (n, directions)
         α.
     separation_ : array
-        ⟨w, S_b w⟩ / ⟨w, (S_w + μI) w⟩ of each direction, descending.
+        ⟨w, S_b w⟩ / ⟨w, (S_w + μI) w⟩ of each direction, descending; inf without a spread.
     means_ : array
         The means of the classes in the projection.
     kernel_ : Kernel
@@ -113,7 +121,7 @@ class KernelDiscriminant(
         "_offset": Numbers("components"),
         "means_": Numbers("classes", "components", any_order=True),
         "dual_coef_": Numbers("points", "components", any_order=True),
-        "separation_": Numbers("components", low=0),
+        "separation_": Numbers("components", low=0, finite=False),
         "_condensed": Maybe(A(Expansion)),
         "residual_trace_": Maybe(Number(low=0)),
     }
@@ -204,35 +212,53 @@ class KernelDiscriminant(
         centring: Centring,
     ) -> None:
         pi = self.priors_
+        if variance < 0:
+            raise self._indefinite(K, variance)
         if not variance > 0:
             raise InvalidInput(
                 "KernelDiscriminant: all objects have the same image, so nothing separates them."
             )
         overall = H @ pi
         M = (H - overall[:, None]) * np.sqrt(pi)
-        solved = scatter_solve(overall, self.reg * variance, M)
+        try:
+            solved = scatter_solve(overall, self.reg * variance, M)
+        except linalg.LinAlgError:
+            raise self._indefinite(K, variance) from None
         B = M.T @ (K @ solved)
         shares, U = linalg.eigh((B + B.T) / 2)
         kept = self.n_components or len(pi) - 1
         shares, U = shares[::-1][:kept], U[:, ::-1][:, :kept]
-        within = shares - shares**2
-        if not (within > 1e-12).all():
-            if (shares >= 1 - 1e-9).any():
-                raise InvalidInput(
-                    "KernelDiscriminant: the classes have no spread along a direction that "
-                    "separates them, so the quotient has no maximum. Use reg above 0."
-                )
-            fine = within > 1e-12
-            shares, U, within = shares[fine], U[:, fine], within[fine]
+        # S_b w = s (S_b + S_w) w: along s = 1 the classes have no spread, along s = 0 they agree.
+        fine = shares > _ROUNDING
+        shares, U = shares[fine], U[:, fine]
+        flat = shares >= 1 - _FLAT
+        within = np.where(flat, RESOLUTION**2 * shares, shares - shares**2)
         alpha = solved @ U / np.sqrt(within)
         alpha *= np.where(alpha[np.abs(alpha).argmax(axis=0), np.arange(alpha.shape[1])] < 0, -1, 1)
-        self.separation_ = shares / (1 - shares)
+        self.separation_ = np.where(flat, np.inf, shares / np.where(flat, 1.0, 1 - shares))
         self.dual_coef_ = alpha
         # α sums to zero, so centring only moves the origin: to the mean weighted by the priors.
         T = K @ alpha
         origin = overall @ T
         self._offset = -centring.column_means @ alpha - origin
         self.means_ = H.T @ T - origin
+
+    def _indefinite(self, K: Array | FeatureGram, variance: float) -> NotPositiveDefinite:
+        """Say that a negative part of the kernel leaves the quotient without a maximum."""
+        message = (
+            f"KernelDiscriminant: the kernel {self.kernel_} is not positive semi-definite on these "
+            f"data, and reg={self.reg:g} does not outweigh its negative part, so that the quotient "
+            "has no maximum. "
+        )
+        if variance > 0:
+            least = -float(linalg.eigvalsh(K, subset_by_index=(0, 0))[0])
+            message += f"Take reg above {least / variance / K.shape[0]:.2g}, a "
+        else:
+            message += "Take a "
+        return NotPositiveDefinite(
+            message + "positive definite kernel, or repair(...) the matrix and give it as "
+            "kernel='precomputed'."
+        )
 
     def transform(self, X: Objects) -> Array:
         """Return the projections of objects on the directions."""
@@ -264,6 +290,8 @@ def _scatter_solve(K: Array, weight: Array, mu: float, M: Array) -> Array:
         solved = linalg.solve(A, right, assume_a="pos", overwrite_a=True, check_finite=False)
     else:
         values, vectors = linalg.eigh(A, overwrite_a=True, check_finite=False)
+        if values[0] < -_NEGATIVE * max(values[-1], 0.0):
+            raise linalg.LinAlgError("The scatter has a negative eigenvalue.")
         kept = values > 1e-10 * max(values[-1], 0.0)
         V = vectors[:, kept]
         solved = V @ ((V.T @ right) / values[kept, None])

@@ -32,12 +32,13 @@ from mercer.estimators.kernel_argument import (
     kernel_named,
 )
 from mercer.estimators.state import SEEN, check_rows
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
 from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.base import Kernel
+from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.solvers.base import Budget, Status
@@ -47,11 +48,14 @@ from mercer.solvers.centred_spectrum import (
     feature_spectrum,
     lanczos_spectrum,
     randomised_spectrum,
+    smallest_eigenvalue,
 )
 from mercer.solvers.pre_image import nearest_pre_images
 
 _MOST_PRODUCTS = 1000
 """Products with K that Lanczos takes at most by default: far more than spectra that decay need."""
+_NEGATIVE = 1e-5
+"""Negative eigenvalues below this share of the largest one may be rounding, as in scikit-learn."""
 
 
 @parameters
@@ -209,7 +213,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
             self.__dict__.pop(name, None)
         gram = self._approximated(self.kernel_, self._points)
         if gram is None:
-            self._publish(self._decompose(operator(self.kernel_, self._points)))
+            whole = operator(self.kernel_, self._points)
+            found = self._decompose(whole)
+            self._check_spectrum(whole, found.values)
+            self._publish(found)
         else:
             self._publish_projected(gram)
         self.X_fit_ = X
@@ -321,6 +328,34 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
                 stacklevel=caller_level(),
             )
         return found
+
+    def _check_spectrum(self, gram: GramMatrix, values: Array) -> None:
+        """Refuse components of negative variance, and warn where some exist and were not asked for.
+
+        Centring makes conditionally positive kernels positive; of others nothing is known.
+        """
+        largest = float(values.max(initial=0.0))
+        if gram.definite >= Definite.CONDITIONAL or not largest > 0:
+            return
+        positive = int((values > _NEGATIVE * largest).sum())
+        if values.min() < -_NEGATIVE * largest:
+            raise NotPositiveDefinite(
+                f"KernelPCA: There are significant negative eigenvalues ({-values.min():.3g}, the "
+                f"largest is {largest:.3g}) among the {len(values):,} that were asked for: the "
+                f"kernel {self.kernel_} is not positive semi-definite on these data, and a "
+                f"component has no negative variance. Set n_components to {positive} or less, or "
+                "mend the matrix by repair(...)."
+            )
+        smallest = smallest_eigenvalue(gram)
+        if smallest < -_NEGATIVE * largest:
+            warnings.warn(
+                f"KernelPCA: the kernel {self.kernel_} is not positive semi-definite on these "
+                f"data: it has a negative eigenvalue of {-smallest / largest:.2g} times the "
+                "largest one. The components belong to positive ones and leave the negative part "
+                "out; check_kernel(kernel, X) shows how large it is, repair(...) mends a matrix.",
+                IndefiniteKernelWarning,
+                stacklevel=caller_level(),
+            )
 
     def _publish_projected(self, gram: LandmarkGram) -> None:
         """Find the components from the covariance of the features, which has the same spectrum."""

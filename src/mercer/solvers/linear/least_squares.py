@@ -18,6 +18,8 @@ _REFINEMENTS = 20
 """A limit: each step of refinement has to halve the correction, and few do so ten times."""
 _SHARPEST = 1e-15
 """The tolerance of LSQR below which float64 has no digits left."""
+_ILL = 1e-6
+"""Shares of the largest singular value below which an answer may lose half of its digits."""
 _TINY = 1e-9
 """Penalties below this share of the mean eigenvalue need a singular value decomposition."""
 
@@ -89,9 +91,26 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
 
     def _by_svd(self, y: Array, alpha: float) -> Array:
         U, s, Vt = self._svd
+        if alpha == 0 and not self._wide and s.min(initial=np.inf) <= _ILL * s.max(initial=0.0):
+            found = self._refined(y)
+            if found is not None:
+                return found
         kept = s > max(U.shape[0], Vt.shape[1]) * np.finfo(float).eps * s.max(initial=0.0)
         scales = np.divide(s, s * s + alpha, out=np.zeros_like(s), where=kept)
         return np.asarray(Vt.T @ (scales * (U.T @ y)))
+
+    def _refined(self, y: Array) -> Array | None:
+        """Solve without a penalty to nearly all digits, None where columns depend on each other.
+
+        Means that were taken off have cost digits of which badly conditioned columns have none to
+        lose. A column of ones beside the columns as they were given does the same as centring.
+        """
+        X, means, roots = self.design.X, self.design.means, self.design.roots
+        A = X.toarray() if sparse.issparse(X) else X
+        if means is not None:
+            A = np.column_stack([A, np.ones(len(A))])
+        found = accurate(A if roots is None else A * roots[:, None], y)
+        return found.x[: X.shape[1]] if found.rank == A.shape[1] else None
 
 
 def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:

@@ -143,6 +143,8 @@ def _descend(
         V = Element(space, space.adjoint(view.beta))
         g = w.plus(-1.0, V) if problem.penalised else V.opposite()
         norm, slope = g.dot(g), space.size(g) / total
+        if norm < 0:
+            norm = problem.cleared_norm(norm, g.coef, g.values)
         value = view.loss + (w.dot(w) / 2 if problem.penalised else 0.0)
         near = not problem.penalised or norm / 2 <= SHARPNESS * budget.tol * value
         # A step of Newton's that gains nothing any more has met rounding.

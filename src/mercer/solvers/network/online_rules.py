@@ -25,6 +25,10 @@ _ROUNDS = 60
 """A limit of rounds: what is found by then is a bound in any case."""
 _MOST_ROWS = 400
 """Rows of the working set whose least point non-negative least squares find in a moment."""
+_MOST_DOUBTFUL = 120
+"""The same where there may be no separator: what that costs is less than the epochs before it."""
+_NO_MARGIN = 1e-7
+"""Margins, as a share of the longest row, that squares in float64 cannot tell from none."""
 _SERVED = 1e-6
 """Rows whose margin is by no more than this share too small are served."""
 _MOST_CELLS = 20_000_000
@@ -239,7 +243,11 @@ def _dense(gram: GramMatrix, budget: Budget) -> Array | None:
 
 
 def bound_on_mistakes(
-    rows: Callable[[IntArray], Array], squares: Array, own: Array, norm: float
+    rows: Callable[[IntArray], Array],
+    squares: Array,
+    own: Array,
+    norm: float,
+    clean: bool = True,
 ) -> MistakeBound:
     """Return the bound on mistakes, by the widest margin or by that of a known separator.
 
@@ -255,19 +263,21 @@ def bound_on_mistakes(
     squares : array
         ‖zᵢ‖² of all rows.
     own : array
-        The values yᵢf(xᵢ) > 0 of a known separator, of this ``norm``.
+        The values yᵢf(xᵢ) of a function of this ``norm``: all above 0 where it is a separator.
+    clean : bool
+        Whether it is one. Otherwise there may be none, and less is done to find out.
     """
     n = len(squares)
     radius = math.sqrt(max(float(squares.max()), 0.0))
     inside = np.sort(np.argsort(own, kind="stable")[:_FIRST_ROWS])
     products = rows(inside)
     margin, widest = max(float(own.min()) / norm, 0.0) if norm > 0 else 0.0, radius
-    most = max(2, min(_MOST_ROWS, _MOST_CELLS // n))
+    most = max(2, min(_MOST_ROWS if clean else _MOST_DOUBTFUL, _MOST_CELLS // n))
     for _ in range(_ROUNDS):
         beta = _least_point(products[:, inside])
         values = beta @ products
         least = math.sqrt(max(float(beta @ values[inside]), 0.0))
-        if least <= 1e-12 * radius:
+        if least <= _NO_MARGIN * radius:
             widest = 0.0
             break
         margin = max(margin, float(values.min()) / least)
