@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import A, Numbers, State
 from mercer._typing import Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
@@ -20,7 +21,7 @@ from mercer.kernels.vectors.dot import Linear
 
 
 @parameters
-class FeatureMap(TransformerMixin, BaseEstimator):
+class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
     """The rows φ(x) of a kernel with finite features, k(x, z) = φ(x)·φ(z).
 
     Sparse maps, such as those of strings and graphs, give CSR matrices, others arrays.

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import TEXT, A, Number, Numbers, OneOf, State, WrongState
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.state import SEEN
@@ -17,7 +18,7 @@ from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame
 
 
-class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardise the numeric columns of arrays and tables: z = (x − mean)/deviation.
 
     In frames (pandas, polars, pyarrow) columns that are not numbers stay as they are, truth values

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, FLAG, Maybe, Numbers, State
 from mercer._typing import Array, Objects, Targets
 
@@ -70,7 +71,7 @@ class LocalMaximum(Generic[Parameters]):
         return len(self.trace) - 1
 
 
-class FittedByEM(DensityMixin, BaseEstimator):
+class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
     """What models share that are fitted by expectation maximisation.
 
     Attributes

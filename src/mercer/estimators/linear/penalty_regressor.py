@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._deprecated import renamed
 from mercer._files.fields import COUNT, Numbers, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
@@ -27,7 +28,7 @@ from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 @renamed(n_starts="n_init")
 @parameters
-class PenaltyRegressor(RegressorMixin, LinearModel):
+class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
     min Σ φ(yᵢ − w·xᵢ − b)

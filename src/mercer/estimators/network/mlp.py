@@ -13,6 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target, unique_labels
 from sklearn.utils.validation import validate_data
 
+from mercer._atomic_fit import atomic
 from mercer._files.fields import LABELS, TEXT, State, WrongState
 from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
@@ -117,6 +118,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @atomic
     def partial_fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None, classes: Targets = None
     ) -> MLPClassifier:
@@ -249,6 +251,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @atomic
     def partial_fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None
     ) -> MLPRegressor:

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from mercer import _parallel
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Number, Numbers, State
 from mercer._sklearn import (
     Interval,
@@ -59,7 +60,7 @@ Trained = list[Solution[OnlineWeights]]
 
 
 @parameters
-class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """A linear classifier that learns row by row; several classes are one against the others."""
 
     _loss: ClassVar[OnlineLoss]

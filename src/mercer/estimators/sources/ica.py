@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer import _parallel
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
@@ -44,7 +45,7 @@ _ROUGH = Budget(tol=1e-3, max_iter=50)
 
 
 @parameters
-class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearSources(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What models with sources s = W(x − mean) share."""
 
     n_components: int | None = None

@@ -20,6 +20,7 @@ from sklearn.covariance import ledoit_wolf, shrunk_covariance
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Maybe, Numbers, State, WrongState
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, Parameter, Targets
@@ -33,7 +34,7 @@ _SMALLEST_GRAM_TOL = 1e-6
 """Squared singular values lie in a matrix of products; below this they drown in rounding."""
 
 
-class GaussianClasses(ClassifierMixin, BaseEstimator):
+class GaussianClasses(AtomicFit, ClassifierMixin, BaseEstimator):
     """Classes that share a covariance matrix: everything follows from linear scores."""
 
     classes_: np.ndarray[Any, Any]

@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, TEXT, Number, Numbers, State, WrongState
 from mercer._plot import INK, SOFT, axes as plot_axes
 from mercer._sklearn import Interval, RealNotInt, StrOptions
@@ -41,7 +42,7 @@ _SMALL_SIDE = 1_000
 
 
 @parameters
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the orthogonal directions in which the data vary most.
 
     C = (X − 1x̄ᵀ)ᵀ(X − 1x̄ᵀ)/(n − 1) = U D Uᵀ, d₁ ≥ d₂ ≥ …,  t = U_kᵀ(x − x̄),

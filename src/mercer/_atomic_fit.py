@@ -1,0 +1,64 @@
+"""A fit that happens whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
+from typing import Any, TypeVar
+
+from mercer import _memory
+from mercer.exceptions import MercerError, NotEnoughMemory
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_FITS = ("fit", "partial_fit", "fit_transform", "fit_predict")
+"""The methods of scikit-learn's grammar that change an estimator."""
+
+
+class AtomicFit:
+    """An estimator that a failed fit leaves as it was.
+
+    A fit works on a shallow copy, whose attributes become those of the estimator in one step when
+    it has succeeded. An error or Ctrl-C before leaves nothing behind, and fits of one object on
+    several threads do not see each other: the last to end stays.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for name in _FITS:
+            if isinstance(vars(cls).get(name), FunctionType):
+                setattr(cls, name, atomic(vars(cls)[name]))
+        super().__init_subclass__(**options)
+
+
+def atomic(method: Method) -> Method:
+    """Let a method change its object whole or not at all.
+
+    The methods of an :class:`AtomicFit` are so of themselves; those that are not always there
+    (``available_if``) say it.
+    """
+
+    @wraps(method)
+    def fit(self: Any, *args: Any, **options: Any) -> Any:
+        # ``copy`` goes through pickling, which takes its time.
+        worker = object.__new__(type(self))
+        worker.__dict__.update(self.__dict__)
+        try:
+            answer = method(worker, *args, **options)
+        except MemoryError as error:
+            if isinstance(error, MercerError):
+                raise
+            raise _too_large(self) from error
+        self.__dict__ = worker.__dict__
+        return self if answer is worker else answer
+
+    return fit  # type: ignore[return-value]
+
+
+def _too_large(estimator: Any) -> NotEnoughMemory:
+    there = _memory.available_bytes()
+    free = "" if there is None else f", of which {_memory.readable(there)} are free now"
+    return NotEnoughMemory(
+        f"{type(estimator).__name__}: the fit needs more memory than there is{free}; the "
+        "estimator is as it was. Give fewer rows or columns, or a smaller approximation."
+    )
