@@ -40,6 +40,7 @@ def atomic(method: Method) -> Method:
 
     @wraps(method)
     def fit(self: Any, *args: Any, **options: Any) -> Any:
+        _memory.require_reserve(type(self).__name__)
         # ``copy`` goes through pickling, which takes its time.
         worker = object.__new__(type(self))
         worker.__dict__.update(self.__dict__)

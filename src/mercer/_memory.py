@@ -7,10 +7,18 @@ from typing import NamedTuple
 
 from mercer.exceptions import NotEnoughMemory
 
+try:
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+except ImportError:  # Windows has no such limits
+    getrlimit = None  # type: ignore[assignment]
+
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _OWN_PAGES = Path("/proc/self/statm")
+_RESERVE = 160_000_000
+"""Bytes for what is not data: two BLAS with buffers of 32 MB for each of two threads, and the pages
+that LLVM loads compiled code into; measured by lowering the limit until fits were aborted."""
 _NO_LIMIT = 1 << 60
 """Bytes; the first version of control groups writes none as the largest number of pages."""
 
@@ -30,6 +38,19 @@ def require(size: int, what: str, remedy: str) -> None:
     if there is not None and size > there:
         raise NotEnoughMemory(
             f"{what} needs {readable(size)}, and {readable(there)} of memory are free. {remedy}"
+        )
+
+
+def require_reserve(what: str) -> None:
+    """Raise :class:`NotEnoughMemory` where a limit of the process leaves compiled code no room.
+
+    BLAS and LLVM end the process when they get no memory; nobody could catch that.
+    """
+    if _process_bytes() == 0:
+        raise NotEnoughMemory(
+            f"{what}: the limit of this process (ulimit -v, RLIMIT_AS) leaves less than "
+            f"{readable(_RESERVE)} of address space, which compiled code needs beside the data. "
+            "Raise the limit, or free memory."
         )
 
 
@@ -118,14 +139,11 @@ def _room(version: _Version, group: Path) -> int | None:
 
 
 def _process_bytes() -> int | None:
-    """Return how far the address space of this process may still grow (``ulimit -v``)."""
-    try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-
-        limit = getrlimit(RLIMIT_AS)[0]
-        if limit == RLIM_INFINITY:
-            return None
-        pages = int(_OWN_PAGES.read_text().split()[0])
-        return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
-    except (ImportError, OSError, ValueError, IndexError):
+    """Return what arrays may still take of the address space of this process (``ulimit -v``)."""
+    if getrlimit is None or (limit := getrlimit(RLIMIT_AS)[0]) == RLIM_INFINITY:
         return None
+    try:
+        pages = int(_OWN_PAGES.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE") - _RESERVE)

@@ -3,8 +3,8 @@
 import numbers
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from threading import Event, Lock, get_ident
@@ -60,8 +60,11 @@ class _Crew:
     def work(self, threads: int) -> None:
         context = copy_context()
         context.run(_stop.set, self._stop)
-        others = [_pool().submit(self._run_tasks, context) for _ in range(threads - 1)]
+        others: list[Future[None]] = []
         try:
+            with suppress(RuntimeError):  # no room for another thread: those that are there do it
+                for _ in range(threads - 1):
+                    others.append(_pool().submit(self._run_tasks, context))
             self._run_tasks(context)
             wait(others)
         except BaseException:
