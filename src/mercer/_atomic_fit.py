@@ -1,4 +1,4 @@
-"""A fit that happens whole or not at all."""
+"""A fit that happens whole or not at all, and the checks at the door of every fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from mercer import _memory
-from mercer.exceptions import MercerError, NotEnoughMemory
+from mercer.exceptions import InvalidType, MercerError, NotEnoughMemory
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -30,6 +30,10 @@ class AtomicFit:
                 setattr(cls, name, atomic(vars(cls)[name]))
         super().__init_subclass__(**options)
 
+    def _takes_vectors(self) -> bool:
+        """Whether the data are rows of numbers, and not whatever a kernel compares."""
+        return True
+
 
 def atomic(method: Method) -> Method:
     """Let a method change its object whole or not at all.
@@ -41,6 +45,9 @@ def atomic(method: Method) -> Method:
     @wraps(method)
     def fit(self: Any, *args: Any, **options: Any) -> Any:
         _memory.require_reserve(type(self).__name__)
+        X = args[0] if args else options.get("X")
+        if getattr(getattr(X, "dtype", None), "kind", "") in _DATES and self._takes_vectors():
+            raise _no_numbers(self)
         # ``copy`` goes through pickling, which takes its time.
         worker = object.__new__(type(self))
         worker.__dict__.update(self.__dict__)
@@ -54,6 +61,18 @@ def atomic(method: Method) -> Method:
         return self if answer is worker else answer
 
     return fit  # type: ignore[return-value]
+
+
+_DATES = ("M", "m")
+"""The kinds of NumPy's dates and durations. Their numbers depend on a unit that nothing carries
+along: days of a fit would be compared with nanoseconds of a prediction."""
+
+
+def _no_numbers(estimator: Any) -> InvalidType:
+    return InvalidType(
+        f"{type(estimator).__name__}: X holds dates or durations. Make numbers of them in one "
+        "unit, such as the days since a date: (X - X.min()) / np.timedelta64(1, 'D')."
+    )
 
 
 def _too_large(estimator: Any) -> NotEnoughMemory:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.exceptions import NotEnoughMemory
+from mercer.exceptions import InvalidType, NotEnoughMemory
 from tests.attack.machines import MACHINES, fit, make, state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -100,3 +100,18 @@ def test_memory_that_runs_out_has_a_clear_error():
     ):
         fit(machine, data)
     assert not hasattr(machine, "components_")
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST if name != "HiddenMarkovModel-0"])
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[h]"])
+def test_dates_are_no_numbers(name, kind):
+    """A fit that took their numbers would compare days with the nanoseconds of a prediction."""
+    machine, data = make(name)
+    with pytest.raises(InvalidType, match="X holds dates or durations"):
+        machine.fit(np.arange(36).reshape(18, 2).astype(kind), data.y)
+
+
+def test_dates_are_categories_to_a_kernel_that_compares_those():
+    days = np.arange(6).astype("datetime64[D]")[:, None]
+    y = [0, 1, 0, 1, 0, 1]
+    assert mercer.SVC(mercer.Delta()).fit(days, y).predict(days).tolist() == y

@@ -87,10 +87,12 @@ class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Objects, reset: bool) -> Any:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        kernel = Linear() if self.kernel is None else self.kernel
-        if kernel.takes_vectors:
+        if self._takes_vectors():
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X
+
+    def _takes_vectors(self) -> bool:
+        return self.kernel is None or bool(self.kernel.takes_vectors)
 
 
 def _matrix(features: Features) -> Any:

@@ -138,6 +138,9 @@ class NystromMap(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _read(self, X: Objects, reset: bool) -> Objects:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        if self._given().takes_vectors:
+        if self._takes_vectors():
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X
+
+    def _takes_vectors(self) -> bool:
+        return self._given().takes_vectors

@@ -14,7 +14,7 @@ from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import TEXT, A, Number, Numbers, OneOf, State, WrongState
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.state import SEEN
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.kernels.encoders import as_narwhals, is_frame
 
 
@@ -125,7 +125,8 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         missing = [name for name in self.feature_names_in_ if name not in frame.columns]
         if missing:
             raise InvalidInput(
-                f"NumericScaler: the table has no column {missing[0]!r}, which was there in fit."
+                f"NumericScaler: the table has no column {shown(missing[0])}, which was there "
+                "in fit."
             )
         scaled = [
             ((nw.col(name).cast(nw.Float64) - self.mean_[name]) / self.scale_[name]).alias(name)
