@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from mercer import _memory
-from mercer.exceptions import InvalidType, MercerError, NotEnoughMemory
+from mercer.exceptions import InvalidInput, InvalidType, MercerError, NotEnoughMemory
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -57,6 +57,10 @@ def atomic(method: Method) -> Method:
             if isinstance(error, MercerError):
                 raise
             raise _too_large(self) from error
+        except (ValueError, ArithmeticError) as error:
+            if isinstance(error, MercerError) or not _is_numerical(error):
+                raise
+            raise _no_result(self, error) from error
         self.__dict__ = worker.__dict__
         return self if answer is worker else answer
 
@@ -72,6 +76,28 @@ def _no_numbers(estimator: Any) -> InvalidType:
     return InvalidType(
         f"{type(estimator).__name__}: X holds dates or durations. Make numbers of them in one "
         "unit, such as the days since a date: (X - X.min()) / np.timedelta64(1, 'D')."
+    )
+
+
+_NUMERICAL = ("numpy", "scipy")
+"""Libraries whose errors tell of matrices that the user has never seen."""
+
+
+def _is_numerical(error: BaseException) -> bool:
+    """Whether an error was raised deep inside a library of linear algebra."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    home = "" if last is None else last.tb_frame.f_globals.get("__name__", "")
+    return home.partition(".")[0] in _NUMERICAL
+
+
+def _no_result(estimator: Any, error: BaseException) -> InvalidInput:
+    cause = " ".join(str(error).split()).rstrip(".")
+    return InvalidInput(
+        f"{type(estimator).__name__}: these data cannot be computed with ({cause}): their numbers "
+        "are too large, too small or too much alike, or a weight is impossible. Scale the columns, "
+        "for example by StandardScaler, and look for odd values."
     )
 
 

@@ -75,8 +75,9 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             deviation = np.sqrt(np.maximum(squares - mean**2, 0.0))
             largest = np.sqrt(squares)
         else:
-            self.mean_ = X.mean(axis=0, dtype=np.float64)
-            deviation = X.std(axis=0, dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.mean_ = X.mean(axis=0, dtype=np.float64)
+                deviation = X.std(axis=0, dtype=np.float64)
             largest = np.abs(X).max(axis=0)
         self.scale_ = _without_zeros(deviation, largest)
         return self
@@ -137,5 +138,10 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
 def _without_zeros(deviation: Array, size: Array) -> Array:
     """Return 1 where a column is constant up to rounding."""
+    if not np.isfinite(deviation).all():
+        raise InvalidInput(
+            "NumericScaler: a column has numbers whose squares are too large for floats. Divide it "
+            "by a large number first."
+        )
     constant = deviation <= 10 * np.finfo(np.float64).eps * np.maximum(size, 0.0)
     return np.asarray(np.where(constant, 1.0, deviation))

@@ -19,6 +19,7 @@ from mercer._files.fields import COUNT, Numbers, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
@@ -111,6 +112,6 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
                 f"PenaltyRegressor stopped after {self.n_iter_} steps with a relative gap of "
                 f"{found.certificate.relative_gap:.2g}. {found.status.advice}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=caller_level(),
             )
         return self

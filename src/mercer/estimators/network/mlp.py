@@ -19,7 +19,7 @@ from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_contex
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.network.base import MultilayerPerceptron, takes_parts
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidType
 
 _READ: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
@@ -158,7 +158,13 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     def _binarizer(self, y: Targets) -> LabelBinarizer:
         """Fit the code of classes; what it is stays as plain data."""
-        made = LabelBinarizer().fit(y)
+        try:
+            made = LabelBinarizer().fit(y)
+        except TypeError:
+            raise InvalidType(
+                "MLPClassifier: the classes in y are of types that have no common order, such as "
+                "texts beside numbers or None. Give texts only, or numbers only."
+            ) from None
         self.classes_, self._target_type = made.classes_, str(made.y_type_)
         if len(self.classes_) == 2 and self._target_type == "multiclass":
             self._target_type = "binary"

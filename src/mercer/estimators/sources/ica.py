@@ -21,6 +21,7 @@ from mercer._files.fields import COUNT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS
 from mercer.exceptions import GaussianSourcesWarning, InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -288,7 +289,7 @@ class ICA(LinearSources):
                 "gaussian_), and any rotation of Gaussian sources is as independent as they are: "
                 "these cannot be identified. Use fewer components, more rows, or another contrast.",
                 GaussianSourcesWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
         if found.status is not Status.OPTIMAL:
             stalled = self.solver == "fixed_point" or self.algorithm == "deflation"
@@ -298,7 +299,7 @@ class ICA(LinearSources):
                 f"{found.value.gradient:.2g}, above "
                 f"tol={self.tol:g}. Use {remedy}a larger max_iter or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
 
 

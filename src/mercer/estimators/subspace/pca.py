@@ -24,6 +24,7 @@ from mercer._sklearn import Interval, RealNotInt, StrOptions
 from mercer._typing import Array, Axes, Matrix, Objects, Parameter, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
+from mercer.exceptions import NotPositiveDefinite
 from mercer.linalg.principal_components import (
     Decomposition,
     centred_svd,
@@ -283,7 +284,14 @@ class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         d = self.components_.shape[1]
         noise = self.noise_variance_
         if noise == 0:
-            return np.asarray(linalg.inv(self.get_covariance()))
+            try:
+                return np.asarray(linalg.inv(self.get_covariance()))
+            except (np.linalg.LinAlgError, ValueError):
+                raise NotPositiveDefinite(
+                    "PCA: all variance is in the components, and the covariance has no inverse: "
+                    "the rows have no density. Ask for fewer n_components, or drop columns that "
+                    "are constant or follow from others."
+                ) from None
         above = np.maximum(self.explained_variance_ - noise, 0)
         U = self.components_.T
         P: Array = (

@@ -122,6 +122,11 @@ class Whitening(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         _, axes = svd_flip(None, Vt[:k], u_based_decision=False)
         deviations = s[:k] / math.sqrt(n - 1)
         scaled = axes / deviations[:, None]
+        if not np.isfinite(scaled).all():
+            raise ValueError(
+                f"Whitening: a direction varies by {deviations.min():.2g} only, too little to be "
+                "scaled to variance 1. Multiply the columns by a large number first."
+            )
         zca = self.method == "zca"
         self.mean_ = centre.astype(X.dtype)
         self.components_ = (axes.T @ scaled if zca else scaled).astype(X.dtype)
