@@ -53,12 +53,12 @@ def atomic(method: Method) -> Method:
         worker.__dict__.update(self.__dict__)
         try:
             answer = method(worker, *args, **options)
+        except MercerError:
+            raise
         except MemoryError as error:
-            if isinstance(error, MercerError):
-                raise
             raise _too_large(self) from error
         except (ValueError, ArithmeticError) as error:
-            if isinstance(error, MercerError) or not _is_numerical(error):
+            if not _is_numerical(error):
                 raise
             raise _no_result(self, error) from error
         self.__dict__ = worker.__dict__

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from mercer.exceptions import NotEnoughMemory
 
 try:
-    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    import resource
 except ImportError:  # Windows has no such limits
-    getrlimit = None  # type: ignore[assignment]
+    _LIMITS = False
+else:
+    _LIMITS = True
 
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
@@ -140,7 +142,10 @@ def _room(version: _Version, group: Path) -> int | None:
 
 def _process_bytes() -> int | None:
     """Return what arrays may still take of the address space of this process (``ulimit -v``)."""
-    if getrlimit is None or (limit := getrlimit(RLIMIT_AS)[0]) == RLIM_INFINITY:
+    if not _LIMITS:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
         return None
     try:
         pages = int(_OWN_PAGES.read_text().split()[0])

@@ -200,7 +200,10 @@ def openmp_after_fork() -> AbstractContextManager[object]:
     """
     if not _forked:
         return nullcontext()
-    return ThreadpoolController().limit(limits=1, user_api="openmp")
+    limit: AbstractContextManager[object] = ThreadpoolController().limit(
+        limits=1, user_api="openmp"
+    )
+    return limit
 
 
 _forked: list[int] = []
