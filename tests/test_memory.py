@@ -1,6 +1,9 @@
 """How much memory there is."""
 
 import os
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -23,6 +26,7 @@ def machine(monkeypatch, tmp_path):
 
     monkeypatch.setattr(_memory, "_MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(_memory, "_CGROUP", tmp_path)
+    monkeypatch.setattr(_memory, "_OWN_GROUPS", tmp_path / "own")
     return tells
 
 
@@ -38,6 +42,63 @@ def test_a_container_may_have_less(machine):
     assert _memory.available_bytes() == 2_048_000
     machine(limit="max")
     assert _memory.available_bytes() == 2_048_000
+
+
+def test_the_groups_of_the_process_and_all_above_it(machine, tmp_path):
+    """The least counts, and files in memory that give way are no use of it."""
+    machine(available=9_000)
+    (tmp_path / "own").write_text("1:name=systemd:/\n0::/user/job\n")
+    job = tmp_path / "user" / "job"
+    job.mkdir(parents=True)
+    (job / "memory.max").write_text("max\n")
+    (job / "memory.current").write_text("1000\n")
+    (tmp_path / "user" / "memory.max").write_text("5000000\n")
+    (tmp_path / "user" / "memory.current").write_text("3000000\n")
+    (tmp_path / "user" / "memory.stat").write_text("anon 7\ninactive_file 500000\n")
+    assert _memory.available_bytes() == 2_500_000
+    (job / "memory.max").write_text("1500\n")
+    assert _memory.available_bytes() == 500
+    (job / "memory.current").write_text("1600\n")
+    assert _memory.available_bytes() == 0
+
+
+def test_the_first_version_of_control_groups(machine, tmp_path):
+    machine(available=9_000)
+    (tmp_path / "own").write_text("4:memory:/docker/1\n3:cpu,cpuacct:/docker/1\n0::/\n")
+    group = tmp_path / "memory" / "docker" / "1"
+    group.mkdir(parents=True)
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{2**63 - 4096}\n")
+    (tmp_path / "memory" / "memory.usage_in_bytes").write_text("77\n")
+    (group / "memory.limit_in_bytes").write_text("4000000\n")
+    (group / "memory.usage_in_bytes").write_text("3000000\n")
+    (group / "memory.stat").write_text("inactive_file 1\ntotal_inactive_file 200000\n")
+    assert _memory.available_bytes() == 1_200_000
+    (group / "memory.limit_in_bytes").write_text("nonsense\n")
+    assert _memory.available_bytes() == 9_216_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_limit_of_the_process():
+    """What is mapped already counts; the error comes before the memory does."""
+    code = """
+        import resource, sys
+        from mercer import _memory
+        from mercer.exceptions import NotEnoughMemory
+
+        size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        for room, free in [(300_000_000, 140_000_000), (150_000_000, 0)]:
+            resource.setrlimit(resource.RLIMIT_AS, (size + room, resource.RLIM_INFINITY))
+            assert free - 10_000_000 < _memory.available_bytes() <= free
+            for job in [lambda: _memory.require(free + 1, "A job", "Use less."),
+                        lambda: free or _memory.require_reserve("A job")]:
+                try:
+                    assert job()
+                except NotEnoughMemory as error:
+                    print(error)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True)
+    assert run.returncode == 0, run.stderr
+    assert b"A job: the limit of this process (ulimit -v, RLIMIT_AS) leaves less than" in run.stdout
 
 
 def test_other_systems(machine, monkeypatch):

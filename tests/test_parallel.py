@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from mercer import _parallel
 from mercer.exceptions import InvalidParameter
@@ -202,6 +202,76 @@ def test_the_limit_is_lifted_after_errors():
     with pytest.raises(ZeroDivisionError):
         fail_twice()
     assert blas_threads() == {2}
+
+
+FILES = ("_parallel.py", "threadpoolctl.py", "contextlib.py")
+
+
+class _InterruptAt:
+    """Press Ctrl-C at a call in the files that set a limit."""
+
+    def __init__(self, number):
+        self.number, self.calls = number, 0
+
+    def __enter__(self):
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *exc):
+        sys.setprofile(None)
+
+    def _count(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.endswith(FILES):
+            self.calls += 1
+            if self.calls == self.number:
+                raise KeyboardInterrupt
+
+
+def test_an_interrupt_loses_no_count_of_the_limit():
+    """Whenever it comes: while the limit is set, held or lifted."""
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+
+    def hold_once():
+        with _parallel.one_blas_thread():
+            return
+
+    with _InterruptAt(0) as counted:
+        hold_once()
+    assert counted.calls > 10
+    for number in range(1, counted.calls + 1):
+        with pytest.raises(KeyboardInterrupt), _InterruptAt(number):
+            hold_once()
+        assert _parallel._limit.users == {}, number
+        assert {library.num_threads for library in libraries} == {2}, number
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("forked_by", ["user", "another thread"])
+def test_a_forked_child_inherits_no_user_of_the_limit(forked_by):
+    held, end = threading.Event(), threading.Event()
+
+    def hold():
+        with _parallel.one_blas_thread():
+            held.set()
+            end.wait(20)
+
+    other = threading.Thread(target=hold)
+    if forked_by == "another thread":
+        other.start()
+        held.wait(20)
+        child = os.fork()
+    else:
+        with _parallel.one_blas_thread():
+            child = os.fork()
+    if child == 0:  # where assertions would be lost
+        usual = _parallel._limit.users == {} and blas_threads() == {2}
+        with _parallel.one_blas_thread():
+            limited = blas_threads() == {1}
+        os._exit(0 if usual and limited and blas_threads() == {2} else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    end.set()
+    if forked_by == "another thread":
+        other.join(20)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")

@@ -3,11 +3,11 @@
 import numbers
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
-from threading import Event, Lock
+from threading import Event, Lock, get_ident
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -60,8 +60,11 @@ class _Crew:
     def work(self, threads: int) -> None:
         context = copy_context()
         context.run(_stop.set, self._stop)
-        others = [_pool().submit(self._run_tasks, context) for _ in range(threads - 1)]
+        others: list[Future[None]] = []
         try:
+            with suppress(RuntimeError):  # no room for another thread: those that are there do it
+                for _ in range(threads - 1):
+                    others.append(_pool().submit(self._run_tasks, context))
             self._run_tasks(context)
             wait(others)
         except BaseException:
@@ -113,30 +116,68 @@ def one_blas_thread() -> Iterator[None]:
     The limit belongs to the whole process: callers on several threads share one, the first sets
     it and the last one lifts it.
     """
-    with _limit.lock:
-        _limit.users += 1
-        if _limit.users == 1:
-            _let_any_thread_limit()
-            _limit.held = _controller().limit(limits=1, user_api="blas")
+    user = object()
     try:
+        _limit.enter(user)
         yield
     finally:
-        with _limit.lock:
-            _limit.users -= 1
-            if _limit.users == 0:
-                _let_any_thread_limit()
-                _limit.held.restore_original_limits()
-                _let_any_thread_limit()
+        try:
+            _limit.leave(user)
+        except BaseException:  # Ctrl-C; to leave twice does no harm
+            _limit.leave(user)
+            raise
 
 
 class _SharedLimit:
+    """The limit, who uses it, and what was before. Ctrl-C at any moment loses none of it."""
+
     def __init__(self) -> None:
         self.lock = Lock()
-        self.users = 0
-        self.held: Any = None
+        self.users: dict[object, int] = {}
+        """The users, and the thread of each."""
+        self.before: list[tuple[Any, int]] | None = None
+        """The libraries with their numbers of threads while these are not what they were."""
+
+    def enter(self, user: object) -> None:
+        with self.lock:
+            if not self.users:
+                self._set()
+            self.users[user] = get_ident()
+
+    def leave(self, user: object) -> None:
+        with self.lock:
+            self.users.pop(user, None)
+            if not self.users:
+                self._lift()
+
+    def after_fork(self) -> None:
+        """Forget the users on threads that the child does not have."""
+        self.lock, here = Lock(), get_ident()
+        self.users = {user: thread for user, thread in self.users.items() if thread == here}
+        if not self.users:
+            self._lift()
+
+    def _set(self) -> None:
+        if self.before is None:
+            libraries = [c for c in _controller().lib_controllers if c.user_api == "blas"]
+            self.before = [(library, library.num_threads) for library in libraries]
+        _let_any_thread_limit()
+        for library, _ in self.before:
+            library.set_num_threads(1)
+
+    def _lift(self) -> None:
+        if self.before is None:
+            return
+        _let_any_thread_limit()
+        for library, count in self.before:
+            library.set_num_threads(count)
+        _let_any_thread_limit()
+        self.before = None
 
 
 _limit = _SharedLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.after_fork)
 
 
 def _let_any_thread_limit() -> None:
@@ -149,6 +190,26 @@ def _let_any_thread_limit() -> None:
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:
             release(force=True)
+
+
+def openmp_after_fork() -> AbstractContextManager[object]:
+    """Hold OpenMP to this thread in a forked child, where it would wait for threads of the parent.
+
+    GNU's OpenMP keeps a pool for each thread that ever used it. The thread that forked has one in
+    the child too, but nobody works there.
+    """
+    if not _forked:
+        return nullcontext()
+    limit: AbstractContextManager[object] = ThreadpoolController().limit(
+        limits=1, user_api="openmp"
+    )
+    return limit
+
+
+_forked: list[int] = []
+"""The process itself, where it is the child of a fork."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _forked.append(os.getpid()))
 
 
 @cache

@@ -10,6 +10,7 @@ import pytest
 
 import mercer
 from mercer import Study
+from mercer.cli.files import as_cell, from_cell
 from mercer.data import table_path
 from tests.cli.command import good, mercer as run
 
@@ -190,3 +191,38 @@ def test_shares_of_rows_with_missing_values_add_up_too(model):
     )
     totals = [sum(float(v) for k, v in row.items() if k[:5] in ("base", "share")) for row in rows]
     assert np.allclose(totals, wanted, rtol=0, atol=1e-10)
+
+
+NASTY = (
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "'=1",
+    "''+a",
+    "'quoted'",
+    "plain",
+)
+
+
+def test_a_class_is_no_formula_to_a_spreadsheet():
+    """Every label that begins as a formula is quoted, and comes back as it was."""
+    for label in NASTY:
+        cell = as_cell(label)
+        assert not str(cell).startswith(("=", "+", "-", "@", "\t", "\r")), label
+        assert from_cell(cell) == label
+    for number in ("-1", "+1", "-1e5", -1.5, "1"):
+        assert as_cell(number) == number
+
+
+def test_predictions_of_formulas(tmp_path):
+    lines = [f"{i % 2 + 0.01 * i},{i % 3},{NASTY[i % 2]}" for i in range(40)]
+    (tmp_path / "cells.csv").write_text("\n".join(["a,b,class", *lines, ""]), encoding="utf-8")
+    assert run("fit", "cells.csv", "--machine", "logistic").code == 0
+    for _ in range(2):  # the second time it knows the file as its own
+        good(run("predict", "cells.mercer", "cells.csv", "-o", "answers.csv"))
+    with open("answers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {from_cell(row["prediction"]) for row in rows} == set(NASTY[:2])
+    assert {row["prediction"][0] for row in rows} == {"'"}

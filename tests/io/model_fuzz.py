@@ -45,6 +45,12 @@ NUMBERS = (
 VALUES = (
     *(None, True, False, "", "scale", "C", "F", "x" * 5000, "\0", "é", "ovo", "ovr", "precomputed"),
     *([], {}, [[]], {"float": "nan"}, {"float": "inf"}, {"tuple": []}, {"dict": []}, {"list": 0}),
+    *(
+        {"set": []},
+        {"set": [1, 1]},
+        {"frozenset": [{"tuple": [[]]}]},
+        {"dict": [[{"tuple": []}, 0]]},
+    ),
 )
 ENTRIES = (0, 1, -1, 2, 150, 2**31 - 1, -(2**31), 2**62, np.nan, np.inf, -np.inf, 1e300, 1e-300)
 TYPES = tuple(container.TYPES)

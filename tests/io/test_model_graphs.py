@@ -165,3 +165,17 @@ def test_what_a_file_has_no_place_for(tmp_path):
     with pytest.raises(CannotSave, match="a networkx graph has nodes with the attribute 'label'"):
         mercer.save(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_sets_of_edges(kind, tmp_path):
+    graphs = [kind(path) for path in ({(0, 1), (1, 2)}, {(0, 1), (1, 2), (2, 0)})] * 3
+    machine = SVC(ShortestPath()).fit(graphs, [0, 1] * 3)
+    mercer.save(machine, tmp_path / "m.mercer")
+    loaded = mercer.load(tmp_path / "m.mercer")
+    assert loaded.support_vectors_ == machine.support_vectors_
+    assert type(loaded.support_vectors_[0]) is kind
+    np.testing.assert_array_equal(loaded.predict(graphs), machine.predict(graphs))
+    first = (tmp_path / "m.mercer").read_bytes()
+    mercer.save(loaded, tmp_path / "m.mercer")
+    assert (tmp_path / "m.mercer").read_bytes() == first

@@ -375,3 +375,11 @@ def test_json_values_of_all_kinds(write):
         "a": "number", "b": "category", "c": "other",
     }  # fmt: skip
     assert table.missing == {"b": 1, "c": 1}
+
+
+def test_a_long_name_does_not_fill_the_screen(tmp_path):
+    name = "n" * 10_000
+    (tmp_path / "t.csv").write_text(f"{name},b\n1,2\n3,4\n")
+    with pytest.raises(InvalidInput, match=r"nnn… \(10,000 characters\)") as caught:
+        read_table(tmp_path / "t.csv", target="c")
+    assert len(str(caught.value)) < 600

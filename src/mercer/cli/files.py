@@ -91,8 +91,37 @@ def check_suffix(out: str | None) -> None:
 
 def _csv(answers: Targets, stream: Any) -> None:
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(answers.names)
-    writer.writerows(zip(*answers.columns.values(), strict=True))
+    writer.writerow(map(as_cell, answers.names))
+    writer.writerows(map(as_cell, row) for row in zip(*answers.columns.values(), strict=True))
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection)."""
+
+
+def as_cell(value: Any) -> Any:
+    """Return a value as it is written to CSV: text that is no formula to a spreadsheet.
+
+    An apostrophe goes before text that begins as a formula does, numbers excepted; one more goes
+    before such apostrophes, so that ``from_cell`` gives every text back.
+    """
+    if isinstance(value, str) and value.lstrip("'").startswith(_FORMULA) and not _number(value):
+        return "'" + value
+    return value
+
+
+def from_cell(text: str) -> str:
+    """Return the text that ``as_cell`` wrote."""
+    formula = text.startswith("'") and text.lstrip("'").startswith(_FORMULA)
+    return text[1:] if formula else text
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _csv_bytes(answers: Targets) -> bytes:
@@ -134,7 +163,7 @@ def _columns(path: Path) -> list[str]:
             return list(pyarrow.parquet.read_schema(path).names)
         with path.open(encoding="utf-8", newline="") as file:
             if path.suffix == ".csv":
-                return next(csv.reader(file), [])
+                return list(map(from_cell, next(csv.reader(file), [])))
             return list(json.loads(file.readline()))
     except (OSError, ValueError, TypeError, csv.Error):
         return []

@@ -22,6 +22,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._sklearn import Interval, StrOptions, num_samples, validate_parameter_constraints
 from mercer._typing import Array, IntArray, Model, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
@@ -102,7 +103,7 @@ class FitPlan(ABC, Generic[RuleKind]):
         """
 
 
-class CheckedParameters:
+class CheckedParameters(AtomicFit):
     """Parameters are checked in the way of scikit-learn, but for those that are their defaults."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]

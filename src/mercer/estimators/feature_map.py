@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import A, Numbers, State
 from mercer._typing import Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
@@ -20,7 +21,7 @@ from mercer.kernels.vectors.dot import Linear
 
 
 @parameters
-class FeatureMap(TransformerMixin, BaseEstimator):
+class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
     """The rows φ(x) of a kernel with finite features, k(x, z) = φ(x)·φ(z).
 
     Sparse maps, such as those of strings and graphs, give CSR matrices, others arrays.
@@ -86,10 +87,12 @@ class FeatureMap(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Objects, reset: bool) -> Any:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        kernel = Linear() if self.kernel is None else self.kernel
-        if kernel.takes_vectors:
+        if self._takes_vectors():
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X
+
+    def _takes_vectors(self) -> bool:
+        return self.kernel is None or bool(self.kernel.takes_vectors)
 
 
 def _matrix(features: Features) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._deprecated import renamed
 from mercer._files.fields import NONE, A, Number, Numbers, OneOf, State, WrongState
 from mercer._sklearn import num_samples
@@ -27,7 +28,7 @@ _USUAL = 100
 
 @renamed(seed="random_state")
 @parameters
-class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystromMap(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows z(x) with z(x)·z(x′) ≈ k(x, x′), for any kernel and any data.
 
     z(x) = L⁻¹ (k(m₁, x), …, k(m_r, x)),  LLᵀ = K_MM
@@ -137,6 +138,9 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Objects, reset: bool) -> Objects:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        if self._given().takes_vectors:
+        if self._takes_vectors():
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X
+
+    def _takes_vectors(self) -> bool:
+        return self._given().takes_vectors

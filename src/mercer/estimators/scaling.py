@@ -10,14 +10,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import TEXT, A, Number, Numbers, OneOf, State, WrongState
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.state import SEEN
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.kernels.encoders import as_narwhals, is_frame
 
 
-class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardise the numeric columns of arrays and tables: z = (x − mean)/deviation.
 
     In frames (pandas, polars, pyarrow) columns that are not numbers stay as they are, truth values
@@ -74,8 +75,9 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             deviation = np.sqrt(np.maximum(squares - mean**2, 0.0))
             largest = np.sqrt(squares)
         else:
-            self.mean_ = X.mean(axis=0, dtype=np.float64)
-            deviation = X.std(axis=0, dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.mean_ = X.mean(axis=0, dtype=np.float64)
+                deviation = X.std(axis=0, dtype=np.float64)
             largest = np.abs(X).max(axis=0)
         self.scale_ = _without_zeros(deviation, largest)
         return self
@@ -124,7 +126,8 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         missing = [name for name in self.feature_names_in_ if name not in frame.columns]
         if missing:
             raise InvalidInput(
-                f"NumericScaler: the table has no column {missing[0]!r}, which was there in fit."
+                f"NumericScaler: the table has no column {shown(missing[0])}, which was there "
+                "in fit."
             )
         scaled = [
             ((nw.col(name).cast(nw.Float64) - self.mean_[name]) / self.scale_[name]).alias(name)
@@ -135,5 +138,10 @@ class NumericScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _without_zeros(deviation: Array, size: Array) -> Array:
     """Return 1 where a column is constant up to rounding."""
+    if not np.isfinite(deviation).all():
+        raise InvalidInput(
+            "NumericScaler: a column has numbers whose squares are too large for floats. Divide it "
+            "by a large number first."
+        )
     constant = deviation <= 10 * np.finfo(np.float64).eps * np.maximum(size, 0.0)
     return np.asarray(np.where(constant, 1.0, deviation))

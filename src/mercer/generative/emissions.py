@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mercer._parallel import openmp_after_fork
 from mercer._typing import Array, IntArray
 from mercer.generative.gaussian import NO_MASS, SHAPES, Gaussians
 from mercer.generative.sequences import Sequences, Values
@@ -94,7 +95,8 @@ class GaussianEmissions:
         if len(few) > _CLUSTERED:
             few = values[random.choice(len(values), _CLUSTERED, replace=False)]
         distinct = len(np.unique(few, axis=0))
-        labels = KMeans(min(k, distinct), n_init=1, random_state=random).fit(few).labels_
+        with openmp_after_fork():
+            labels = KMeans(min(k, distinct), n_init=1, random_state=random).fit(few).labels_
         centre, spread = few.mean(axis=0), few.std(axis=0)
         blank = cls(np.tile(centre, (k, 1)), np.empty(0), kind)
         states = np.eye(k)[labels]

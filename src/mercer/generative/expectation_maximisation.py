@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, FLAG, Maybe, Numbers, State
 from mercer._typing import Array, Objects, Targets
+from mercer.exceptions import NumericalOverflow
 
 Parameters = TypeVar("Parameters")
 Step = Callable[[Parameters], tuple[float, Callable[[], Parameters]]]
@@ -70,7 +72,7 @@ class LocalMaximum(Generic[Parameters]):
         return len(self.trace) - 1
 
 
-class FittedByEM(DensityMixin, BaseEstimator):
+class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
     """What models share that are fitted by expectation maximisation.
 
     Attributes
@@ -111,6 +113,11 @@ class FittedByEM(DensityMixin, BaseEstimator):
         """Return the best parameters from several starts, and publish how EM got there."""
         found = [self._ascend(number, start, step) for number, start in enumerate(starts)]
         best = max(found, key=lambda local: float(local.trace[-1]))
+        if not np.isfinite(best.trace[-1]):
+            raise NumericalOverflow(
+                f"{type(self).__name__}: the densities of these data are too large or too small "
+                "for floats. Scale the columns, and look for odd values."
+            )
         self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, best.steps
         if not best.converged and self.max_iter:
             warnings.warn(
@@ -118,7 +125,7 @@ class FittedByEM(DensityMixin, BaseEstimator):
                 f"{best.trace[-1] - best.trace[-2]:.2g} a step after max_iter={self.max_iter} "
                 "steps. Raise max_iter or tol, or use fewer components.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         return best.parameters
 

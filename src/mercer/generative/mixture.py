@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._files.fields import COUNT, A, ListOf, Maybe, Number, Numbers, State, WrongState
+from mercer._parallel import openmp_after_fork
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, IntArray, Objects, Seed, Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -309,7 +310,7 @@ class GaussianMixture(FittedByEM):
             return np.asarray(shares / shares.sum(axis=1, keepdims=True))
         shares = np.zeros((len(X), k))
         if self.init_params == "kmeans":
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), openmp_after_fork():
                 # Fewer distinct rows than components are no reason to stop.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 found = KMeans(n_clusters=k, n_init=1, random_state=random).fit(X).labels_

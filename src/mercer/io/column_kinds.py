@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Column as Cells, Frame, Label, Matrix, Objects
-from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency
+from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency, shown
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
 from mercer.kernels.graphs.refinement import WeisfeilerLehman
@@ -148,11 +148,11 @@ def describe_columns(frame: Frame, kinds: Mapping[Any, Any] | None = None) -> tu
     chosen = {key if key in named else positions.get(key, key): kind for key, kind in given}
     for name, kind in chosen.items():
         if name not in named:
-            known = ", ".join(repr(name) for name in list(named)[:8])
-            raise InvalidParameter(f"kinds: there is no column {name!r}. There are {known}.")
+            known = ", ".join(map(shown, list(named)[:8]))
+            raise InvalidParameter(f"kinds: there is no column {shown(name)}. There are {known}.")
         if kind not in KINDS:
             raise InvalidParameter(
-                f"kinds: {kind!r} for column {name!r} is none of {', '.join(KINDS)}."
+                f"kinds: {kind!r} for column {shown(name)} is none of {', '.join(KINDS)}."
             )
     return tuple(
         Column(name, chosen[name], "said so")

@@ -5,6 +5,7 @@ Plain values are JSON where JSON has them; the others are written as
 =================================== =====================================
 ``{"float": "inf"}``                 a float that is not finite
 ``{"tuple": […]}``                   a tuple
+``{"set": […]}``                     a set, or with ``frozenset`` one that cannot change
 ``{"dict": [[key, value], …]}``      a dictionary
 ``{"array": 3}``, ``{"scalar": 3}``  array number 3, or its only entry
 ``{"list": 3}``                      array number 3 as a list of numbers
@@ -42,6 +43,7 @@ LARGEST_FORMULA = 5_000
 MOST_WORK = 1_000_000
 """Parts of all objects, counted in the same way."""
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_SETS: dict[str, type] = {"set": set, "frozenset": frozenset}
 _LONG_LIST = 16
 """Lists of numbers from this length on are arrays in the file: shorter ones are smaller as JSON."""
 _LISTED = (np.float64, np.int64, np.bool_)
@@ -180,6 +182,10 @@ class ObjectWriter:
             return self._list(value, place)
         if type(value) is tuple:
             return {"tuple": [self._encode(v, f"{place}[{i}]") for i, v in enumerate(value)]}
+        if type(value) in (set, frozenset):
+            # In an order of their own, so that equal models are equal files.
+            items = sorted(value, key=repr)
+            return {type(value).__name__: [self._encode(v, f"{place}[{v!r}]") for v in items]}
         if type(value) is dict:
             pairs = [(k, self._encode(v, f"{place}[{k!r}]")) for k, v in value.items()]
             return {"dict": [[self._encode(key, place), item] for key, item in pairs]}
@@ -209,7 +215,7 @@ def _objects_in(value: Value, place: str, depth: int = 0) -> Iterator[tuple[Any,
     """Yield the objects inside plain data, and where they are."""
     if depth > DEEPEST_VALUE:
         raise CannotSave(f"{place}: the data are nested too deeply, or contain themselves.")
-    if type(value) in (list, tuple):
+    if type(value) in (list, tuple, set, frozenset):
         for i, item in enumerate(value):
             yield from _objects_in(item, f"{place}[{i}]", depth + 1)
     elif type(value) is dict:
@@ -293,6 +299,12 @@ class ObjectReader:
             return _FLOATS[inner]
         if form == "tuple" and isinstance(inner, list):
             return tuple(self.decode(item, depth + 1) for item in inner)
+        if form in _SETS and isinstance(inner, list):
+            items = [_hashable(self.decode(item, depth + 1)) for item in inner]
+            made = _SETS[form](items)
+            if len(made) != len(items):
+                raise WrongState("a set has an item twice")
+            return made
         if form == "dict" and isinstance(inner, list):
             return self._dict(inner, depth + 1)
         if form in ("array", "scalar", "list"):
@@ -311,9 +323,9 @@ class ObjectReader:
         for pair in pairs:
             if not (isinstance(pair, list) and len(pair) == 2):
                 raise WrongState("a dictionary is not made of pairs")
-            key = self.decode(pair[0], depth)
-            if not isinstance(key, str | int | float | bool | np.generic | None) or key in result:
-                raise WrongState("a dictionary has an impossible key or one twice")
+            key = _hashable(self.decode(pair[0], depth))
+            if key in result:
+                raise WrongState("a dictionary has a key twice")
             result[key] = self.decode(pair[1], depth)
         return result
 
@@ -334,6 +346,16 @@ class ObjectReader:
         self._depth = max(self._depth, self._depths[number])
         self._weight += self._weights[number]
         return self.objects[number]
+
+
+def _hashable(value: Value) -> Value:
+    """Return a key of a dictionary or an item of a set: a plain value, or a tuple of such."""
+    if isinstance(value, tuple | frozenset):
+        for item in value:
+            _hashable(item)
+    elif not isinstance(value, str | int | float | bool | np.generic | None):
+        raise WrongState("a dictionary has an impossible key, or a set an impossible item")
+    return value
 
 
 def _named(entry: Json) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array, Column, DataSource
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.io.read_formats import bad_libsvm
 from mercer.io.table_source import arrow
 from mercer.landmarks.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks
@@ -102,7 +102,8 @@ class TableChunks(Chunks):
         for wanted in (target, weights, *(columns or ())):
             if wanted is not None and wanted not in names:
                 raise InvalidInput(
-                    f"{pieces[0].name} has no column {wanted!r}; it has {', '.join(names[:20])}."
+                    f"{pieces[0].name} has no column {shown(wanted)}; it has "
+                    f"{', '.join(name[:60] for name in names[:20])}."
                 )
         for piece in pieces:
             if list(piece.names) != names:
@@ -156,7 +157,8 @@ class TableChunks(Chunks):
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy())[0])
             raise InvalidInput(
-                f"{piece.name}, row {first + row}, column {self.target!r}: the target is missing."
+                f"{piece.name}, row {first + row}, column {shown(self.target)}: the target is "
+                "missing."
             )
         if _is_number(column):
             return self._column(part, self.target, piece, first)
@@ -166,7 +168,8 @@ class TableChunks(Chunks):
         column = part.column(name)
         if not _is_number(column):
             raise InvalidInput(
-                f"{piece.name}, column {name!r} holds {column.type}, not numbers. Leave it out by "
+                f"{piece.name}, column {shown(name)} holds {column.type}, not numbers. Leave "
+                "it out by "
                 "columns=, or take a kernel on tables with table=True."
             )
         values = np.asarray(column.to_numpy(), dtype=np.float64)
@@ -175,7 +178,8 @@ class TableChunks(Chunks):
             row = int(np.flatnonzero(bad)[0])
             what = "missing" if np.isnan(values[row]) else "infinite"
             raise InvalidInput(
-                f"{piece.name}, row {first + row}, column {name!r}: the value is {what}. Fill in "
+                f"{piece.name}, row {first + row}, column {shown(name)}: the value is {what}. "
+                "Fill in "
                 "or drop such rows first."
             )
         return values

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Objects, Parameter
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.io.read_csv import read_csv
 from mercer.io.read_fasta import read_fasta
 from mercer.io.read_graphs import is_graphs, read_graph_table
@@ -131,7 +131,7 @@ def _json_column(values: list[Any], name: str, places: list[str], source: str) -
         odd = "text" if sum(isinstance(v, str) for v in values) * 2 <= len(values) else "number"
         at = next(i for i, v in enumerate(values) if v is not None and _json_kind(v) == odd)
         raise InvalidInput(
-            f"{source}, {places[at]}: column {name!r} holds {values[at]!r}, {odd} among other "
+            f"{source}, {places[at]}: column {shown(name)} holds {values[at]!r}, {odd} among other "
             "values. Write them all in one way."
         )
     try:

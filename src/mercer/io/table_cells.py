@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from mercer._typing import Column
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.io.read_csv import MISSING, NUMBER
 from mercer.io.table_source import arrow
 
@@ -158,7 +158,8 @@ def _combined(column: Column) -> Any:
 
 def _not_a_number(cell: str, name: str, place: str, good: int, known: int) -> InvalidInput:
     return InvalidInput(
-        f"{place}, column {name!r}: {cell[:40]!r} is not a number, while {good:,} of {known:,} "
+        f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, while {good:,} of "
+        f"{known:,} "
         f"values are. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}"
         f"]) or that the column holds categories (kinds={{{name!r}: 'category'}})."
     )

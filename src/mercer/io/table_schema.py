@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Column, Objects, Parameter
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.io.column_kinds import USED, Kind
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow
@@ -186,7 +186,7 @@ def _aligned(values: Any, column: ColumnSchema, place: Place) -> Any:
     if column.fill is None:
         row = pc.index(pc.is_null(values), True).as_py()
         raise InvalidInput(
-            f"{place(row)}, column {column.name!r}: the value is missing. Fill it in, drop the "
-            "row, or train with missing='fill'."
+            f"{place(row)}, column {shown(column.name)}: the value is missing. Fill it in, "
+            "drop the row, or train with missing='fill'."
         )
     return pc.fill_null(values, float(column.fill) if numeric else column.fill)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._typing import Column
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter, shown
 from mercer.io.table_cells import Place, as_numbers, as_text
 from mercer.io.table_source import arrow
 
@@ -39,8 +39,8 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
     if wanted is None:
         usual = [name for name in names if name.strip().lower() in _USUAL]
         if len(usual) == 1:
-            return usual[0], f"The target is {usual[0]!r}, by its name."
-        found = f"{' and '.join(map(repr, usual))} could be it" if usual else "none is named so"
+            return usual[0], f"The target is {shown(usual[0])}, by its name."
+        found = f"{' and '.join(map(shown, usual))} could be it" if usual else "none is named so"
         raise InvalidInput(
             f"{source}: which column is the target? A column called {', '.join(_USUAL[:-1])} or "
             f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {listed(names)}."
@@ -49,10 +49,10 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         return str(wanted), ""
     position = _position(wanted)
     if position is not None and -len(names) <= position < len(names):
-        return names[position], f"The target is {names[position]!r}."
+        return names[position], f"The target is {shown(names[position])}."
     near = difflib.get_close_matches(str(wanted), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(f"{source} has no column {wanted!r}.{hint} It has {listed(names)}.")
+    raise InvalidInput(f"{source} has no column {shown(wanted)}.{hint} It has {listed(names)}.")
 
 
 def find_task(
@@ -70,12 +70,12 @@ def find_task(
     kept = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
     dropped = len(column) - len(kept)
     if not len(kept):
-        raise InvalidInput(f"{source}: the target {name!r} has no value in any row.")
+        raise InvalidInput(f"{source}: the target {shown(name)} has no value in any row.")
     notes = []
     if dropped:
         first = int(np.flatnonzero(~np.isin(np.arange(len(column)), kept))[0])
         notes.append(
-            f"{dropped} of {len(column)} rows have no value of {name!r} (the first: "
+            f"{dropped} of {len(column)} rows have no value of {shown(name)} (the first: "
             f"{place(first)}) and are left out."
         )
         column = column.take(arrow().array(kept))
@@ -91,13 +91,13 @@ def _check_labels(column: Column, name: str, source: str, wanted: str | None) ->
     n, distinct = len(column), len(pc.unique(column))
     if distinct == 1:
         raise InvalidInput(
-            f"{source}: the target {name!r} has the value {column[0].as_py()!r} in all {n} rows, "
-            "so there is nothing to learn. Choose another column."
+            f"{source}: the target {shown(name)} has the value {column[0].as_py()!r} in all "
+            f"{n} rows, so there is nothing to learn. Choose another column."
         )
     if arrow().types.is_string(column.type) and wanted != "number" and distinct > max(_FEW, n / 2):
         raise InvalidInput(
-            f"{source}: the target {name!r} has {distinct} different labels in {n} rows, too many "
-            "to learn from. Choose another column."
+            f"{source}: the target {shown(name)} has {distinct} different labels in {n} rows, "
+            "too many to learn from. Choose another column."
         )
 
 
@@ -122,7 +122,9 @@ def _number_task(
     values = column.to_numpy(zero_copy_only=False).astype(np.float64)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InvalidInput(f"The target {name!r} is not finite in row {row}. Correct or remove it.")
+        raise InvalidInput(
+            f"The target {shown(name)} is not finite in row {row}. Correct or remove it."
+        )
     whole = bool(np.all(values == np.rint(values)) and np.all(np.abs(values) < 2.0**53))
     if wanted == "number":
         return values, "number", "said so"
@@ -148,5 +150,5 @@ def _position(wanted: Any) -> int | None:
 
 def listed(names: Sequence[str]) -> str:
     """Write the first names, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+    first = ", ".join(map(shown, names[:12]))
+    return f"{first} and {len(names) - 12} more" if len(names) > 12 else first

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from mercer._files.fields import COUNT, FLAG, State
 from mercer._typing import Frame, Parameter
-from mercer.exceptions import InvalidInput, InvalidType
+from mercer.exceptions import InvalidInput, InvalidType, shown
 from mercer.kernels.points import Categories, Leaf, Objects, Vectors
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -209,7 +209,9 @@ def column_names(frame: Frame) -> list[Any]:
     names = list(frame.column_names if hasattr(type(frame), "column_names") else frame.columns)
     twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
-        raise InvalidInput(f"The table has more than one column {twice!r}. Rename all but one.")
+        raise InvalidInput(
+            f"The table has more than one column {shown(twice)}. Rename all but one."
+        )
     return names
 
 
@@ -270,8 +272,8 @@ def _frame_values(frame: Frame, owner: str) -> np.ndarray[Any, Any]:
         column = frame.get_column(name)
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             raise InvalidType(
-                f"{owner}: column {name!r} holds {column.dtype}, not numbers. Use a kernel for "
-                "such values on it, as in Delta().on(...), or leave it out."
+                f"{owner}: column {shown(name)} holds {column.dtype}, not numbers. Use a "
+                "kernel for such values on it, as in Delta().on(...), or leave it out."
             )
         columns.append(np.asarray(column.to_numpy()))
     if not columns:

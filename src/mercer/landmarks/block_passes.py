@@ -81,7 +81,8 @@ class BlockPasses(PiecewisePasses):
     ) -> Iterator[tuple[int, PassSums]]:
         if precise and self._whole is not None and not done:
             with _parallel.one_blas_thread():
-                yield 1, self._block_sums(*self._whole, V, rule, whitener, known=True)
+                whole = self._block_sums(*self._whole, V, rule, whitener, known=True)
+            yield 1, whole
             return
         held = {} if precise else self._held
         numbers = range(done, len(self.chunks))
@@ -90,8 +91,9 @@ class BlockPasses(PiecewisePasses):
             return chunk, self._evaluator(chunk, precise)
 
         coming = self.chunks.ahead([n for n in numbers if n not in held], prepare)
-        with _parallel.one_blas_thread():
-            for number in numbers:
+        for number in numbers:
+            # For each piece anew: who asks for pieces may take his time, or not come back.
+            with _parallel.one_blas_thread():
                 if number in held:
                     chunk, values = held[number]
                     part = self._block_sums(chunk, None, values, V, rule)
@@ -100,7 +102,7 @@ class BlockPasses(PiecewisePasses):
                     part, kept = self._computed_sums(chunk, evaluator, V, rule, whitener)
                     if kept is not None:
                         held[number] = chunk, kept
-                yield number + 1, part
+            yield number + 1, part
 
     def _computed_sums(
         self, chunk: Chunk, evaluator: Evaluator, V: Array, rule: Rule, whitener: Array | None

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 
 from mercer._deprecated import renamed
+from mercer._parallel import openmp_after_fork
 from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.gram.computed import Gram
@@ -220,7 +221,7 @@ def _kmeans(
         max_iter=_LLOYD_STEPS,
         random_state=int(random.integers(2**31)),
     )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), openmp_after_fork():
         # Fewer distinct rows than clusters: equal centres are dropped below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         centres = np.unique(clusters.fit(table).cluster_centers_, axis=0)

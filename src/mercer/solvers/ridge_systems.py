@@ -143,7 +143,7 @@ def _dense(task: _Task) -> Outcome[Array]:
             "KernelRidge: the matrix K + alpha·I is singular to working precision; the "
             "least-squares solution of least norm is taken. Raise alpha for a stable one.",
             LinAlgWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
         return _spectral(task)
     c = factor.solve(B)

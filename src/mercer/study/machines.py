@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.estimators import registry
 from mercer.estimators.registry import MachineRow
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidParameter, shown
 from mercer.io.column_kinds import Proposal
 from mercer.io.tables import Table
 from mercer.kernels.base import Kernel
@@ -194,7 +194,7 @@ def _check_numbers(machine: Machine, table: Table, kernel: object) -> None:
     others = _other_columns(table)
     if others:
         raise InvalidParameter(
-            f"The machine {machine.name!r} takes numbers only, and column {others[0]!r} of "
+            f"The machine {machine.name!r} takes numbers only, and column {shown(others[0])} of "
             f"{table.source} holds none. Choose a machine with a kernel."
         )
 

@@ -48,6 +48,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -192,7 +193,7 @@ class _LinearMachine(QuickReading, _LinearParameters):
                 f"and a slope of {slope:.2g} is left. "
                 f"{unfinished[0].status.advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
 
 

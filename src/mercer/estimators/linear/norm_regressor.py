@@ -11,6 +11,7 @@ from scipy import linalg
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State
 from mercer._sklearn import LinearModel, fit_context
 from mercer._typing import Array, Objects, Targets
@@ -25,7 +26,7 @@ from mercer.solvers.linear.penalised_regression import ChebyshevProgram, TiltedV
 
 
 @parameters
-class NormRegressor(RegressorMixin, LinearModel):
+class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
 
     min ‖y − Xw − b‖  in L1, L2, L∞ or √(rᵀPr)

@@ -13,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._deprecated import renamed
 from mercer._files.fields import COUNT, Numbers, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
@@ -27,7 +29,7 @@ from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 @renamed(n_starts="n_init")
 @parameters
-class PenaltyRegressor(RegressorMixin, LinearModel):
+class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
     min Σ φ(yᵢ − w·xᵢ − b)
@@ -110,6 +112,6 @@ class PenaltyRegressor(RegressorMixin, LinearModel):
                 f"PenaltyRegressor stopped after {self.n_iter_} steps with a relative gap of "
                 f"{found.certificate.relative_gap:.2g}. {found.status.advice}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=caller_level(),
             )
         return self

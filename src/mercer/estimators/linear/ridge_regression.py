@@ -110,7 +110,9 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
         )
         weights = None
         if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
         data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
         alphas = self._read_alphas(data.Y.shape[1])
         most = 10**6 if self.max_iter is None else self.max_iter

@@ -25,6 +25,7 @@ from mercer._sklearn import (
 )
 from mercer._typing import Array, Matrix, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.magnitudes import check_range, check_squares
 from mercer.estimators.linear.reading import QuickReading
@@ -137,7 +138,7 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
             warnings.warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the "
                 "LinearRegression estimator: it is plain least squares.",
-                stacklevel=2,
+                stacklevel=caller_level(),
             )
         if check_input:
             X, y = self._read_rows(
@@ -192,7 +193,7 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
             warnings.warn(
                 "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
                 "matrix.",
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
             return
         check_precomputed_gram_matrix(X, self.precompute, data.x_mean, np.ones(X.shape[1]))

@@ -6,6 +6,7 @@ import logging
 import math
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import KW_ONLY, replace
 from itertools import count, pairwise
 from numbers import Integral, Real
@@ -20,6 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import (
     COUNT,
     NONE,
@@ -68,7 +70,7 @@ def _takes_parts(machine: MultilayerPerceptron) -> bool:
 
 
 @parameters
-class TrainingParameters(BaseEstimator):
+class TrainingParameters(AtomicFit, BaseEstimator):
     """How a network is trained."""
 
     _: KW_ONLY
@@ -280,8 +282,9 @@ class MultilayerPerceptron(TrainingParameters):
         self, problem: NetworkLoss, X: Matrix, random: np.random.RandomState, part: bool
     ) -> None:
         """Train on batches; a part of the data is shown once."""
-        if not part or not hasattr(self, "_optimizer"):
-            self._optimizer: Momentum | Adam = self._make_optimizer(problem.network)
+        # Steps change the optimizer; should they fail, the one before is as it was.
+        known = getattr(self, "_optimizer", None) if part else None
+        self._optimizer: Momentum | Adam = deepcopy(known) or self._make_optimizer(problem.network)
         if self.early_stopping and part:
             raise InvalidInput("partial_fit does not support early_stopping=True")
         score: Callable[[], float] | None = None
@@ -312,8 +315,8 @@ class MultilayerPerceptron(TrainingParameters):
         return Training(
             getattr(self, "loss_", math.inf),
             math.inf if self.best_loss_ is None else self.best_loss_,
-            self.loss_curve_,
-            getattr(self, "validation_scores_", None) or [],
+            list(self.loss_curve_),
+            list(getattr(self, "validation_scores_", None) or []),
             -math.inf if best is None else best,
             self._no_improvement_count,
             self.t_,

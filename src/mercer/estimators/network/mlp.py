@@ -13,12 +13,13 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target, unique_labels
 from sklearn.utils.validation import validate_data
 
+from mercer._atomic_fit import atomic
 from mercer._files.fields import LABELS, TEXT, State, WrongState
 from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.network.base import MultilayerPerceptron, takes_parts
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidType
 
 _READ: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
@@ -117,6 +118,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @atomic
     def partial_fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None, classes: Targets = None
     ) -> MLPClassifier:
@@ -156,7 +158,13 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
     def _binarizer(self, y: Targets) -> LabelBinarizer:
         """Fit the code of classes; what it is stays as plain data."""
-        made = LabelBinarizer().fit(y)
+        try:
+            made = LabelBinarizer().fit(y)
+        except TypeError:
+            raise InvalidType(
+                "MLPClassifier: the classes in y are of types that have no common order, such as "
+                "texts beside numbers or None. Give texts only, or numbers only."
+            ) from None
         self.classes_, self._target_type = made.classes_, str(made.y_type_)
         if len(self.classes_) == 2 and self._target_type == "multiclass":
             self._target_type = "binary"
@@ -249,6 +257,7 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @atomic
     def partial_fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None
     ) -> MLPRegressor:

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from mercer import _parallel
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Number, Numbers, State
 from mercer._sklearn import (
     Interval,
@@ -43,7 +44,7 @@ from mercer._typing import (
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, NumericalOverflow
 from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
 from mercer.problems.mistakes import OnlineLoss, SignedRows
@@ -51,6 +52,8 @@ from mercer.solvers.base import Budget, Solution
 from mercer.solvers.network.online_rules import OnlineRule, OnlineWeights
 
 _log = logging.getLogger(__name__)
+_LARGEST_WEIGHT = 1e150
+"""Products of two such numbers are floats, and sums of many such products too."""
 _MOST_SEED = int(np.iinfo(np.int32).max)
 """Seeds are drawn below this, as scikit-learn draws them."""
 
@@ -59,7 +62,7 @@ Trained = list[Solution[OnlineWeights]]
 
 
 @parameters
-class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """A linear classifier that learns row by row; several classes are one against the others."""
 
     _loss: ClassVar[OnlineLoss]
@@ -277,6 +280,12 @@ class OnlineClassifier(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         _parallel.run(task, range(len(positives)), _parallel.thread_count())
         self.coef_ = np.stack([result.value.w for result in results])
         self.intercept_ = np.array([result.value.b for result in results])
+        if not np.abs(self.coef_).max() < _LARGEST_WEIGHT:
+            raise NumericalOverflow(
+                f"{type(self).__name__}: the weights, sums of rows, have grown to "
+                f"{np.abs(self.coef_).max():.2g}: their products with rows are too large for "
+                "floats. Scale the columns."
+            )
         self.n_iter_ = max(result.statistics.iterations for result in results)
         self.t_ += self.n_iter_ * X.shape[0]
         if self.verbose:

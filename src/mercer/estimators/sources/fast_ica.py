@@ -20,6 +20,7 @@ from mercer._files.fields import Maybe, Numbers, State
 from mercer._sklearn import Interval, Options, StrOptions, fit_context
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.sources.ica import LinearSources
 from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -156,13 +157,13 @@ class FastICA(LinearSources):
     def _count(self, X: Array) -> int:
         d, most = self.n_components, min(X.shape)
         if not self.whiten and d is not None:
-            warnings.warn("Ignoring n_components with whiten=False.", stacklevel=4)
+            warnings.warn("Ignoring n_components with whiten=False.", stacklevel=caller_level())
             d = None
         if d is not None and d > most:
             warnings.warn(
                 f"n_components is too large: it will be set to {most}, the number of rows or "
                 "columns.",
-                stacklevel=4,
+                stacklevel=caller_level(),
             )
         return int(most if d is None else min(d, most))
 
@@ -176,7 +177,7 @@ class FastICA(LinearSources):
                 warnings.warn(
                     "There are some small singular values, using whiten_solver = 'svd' might lead "
                     "to more accurate results.",
-                    stacklevel=5,
+                    stacklevel=caller_level(),
                 )
             scales = np.sqrt(np.maximum(values, least))[::-1]
             U = U[:, ::-1]
@@ -204,6 +205,6 @@ class FastICA(LinearSources):
                 "FastICA did not converge. Consider increasing tolerance or the maximum number of "
                 "iterations.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
         return found.value.W

@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer import _parallel
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS
 from mercer.exceptions import GaussianSourcesWarning, InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -44,7 +46,7 @@ _ROUGH = Budget(tol=1e-3, max_iter=50)
 
 
 @parameters
-class LinearSources(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearSources(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What models with sources s = W(x − mean) share."""
 
     n_components: int | None = None
@@ -287,7 +289,7 @@ class ICA(LinearSources):
                 "gaussian_), and any rotation of Gaussian sources is as independent as they are: "
                 "these cannot be identified. Use fewer components, more rows, or another contrast.",
                 GaussianSourcesWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
         if found.status is not Status.OPTIMAL:
             stalled = self.solver == "fixed_point" or self.algorithm == "deflation"
@@ -297,7 +299,7 @@ class ICA(LinearSources):
                 f"{found.value.gradient:.2g}, above "
                 f"tol={self.tol:g}. Use {remedy}a larger max_iter or a larger tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=caller_level(),
             )
 
 

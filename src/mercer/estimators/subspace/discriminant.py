@@ -21,6 +21,7 @@ from sklearn.covariance import ledoit_wolf, shrunk_covariance
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Maybe, Numbers, State, WrongState
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, Parameter, Targets
@@ -34,7 +35,7 @@ from mercer.linalg.scatter import class_sums, scatter
 _FLOATS = [np.float64, np.float32]
 
 
-class GaussianClasses(ClassifierMixin, BaseEstimator):
+class GaussianClasses(AtomicFit, ClassifierMixin, BaseEstimator):
     """Classes that share a covariance matrix: everything follows from linear scores."""
 
     classes_: np.ndarray[Any, Any]

@@ -369,7 +369,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
     def _publish(self, found: CentredSpectrum) -> None:
         centring = found.centring
         self.choice_ = found.choice
-        values = check_psd_eigenvalues(found.values.copy(), enable_warnings=False)
+        values = found.values.copy()
+        if len(values):  # a matrix of zeros has none
+            values = check_psd_eigenvalues(values, enable_warnings=False)
         vectors, _ = svd_flip(found.vectors, None)
         self.residuals_ = found.residuals
         if self.remove_zero_eig or self.n_components is None:

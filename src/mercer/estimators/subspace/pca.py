@@ -17,12 +17,14 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, TEXT, Number, Numbers, State, WrongState
 from mercer._plot import INK, SOFT, axes as plot_axes
 from mercer._sklearn import Interval, RealNotInt, StrOptions
 from mercer._typing import Array, Axes, Matrix, Objects, Parameter, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
+from mercer.exceptions import NotPositiveDefinite
 from mercer.linalg.principal_components import (
     Decomposition,
     centred_svd,
@@ -41,7 +43,7 @@ _SMALL_SIDE = 1_000
 
 
 @parameters
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the orthogonal directions in which the data vary most.
 
     C = (X − 1x̄ᵀ)ᵀ(X − 1x̄ᵀ)/(n − 1) = U D Uᵀ, d₁ ≥ d₂ ≥ …,  t = U_kᵀ(x − x̄),
@@ -282,7 +284,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         d = self.components_.shape[1]
         noise = self.noise_variance_
         if noise == 0:
-            return np.asarray(linalg.inv(self.get_covariance()))
+            try:
+                return np.asarray(linalg.inv(self.get_covariance()))
+            except (np.linalg.LinAlgError, ValueError):
+                raise NotPositiveDefinite(
+                    "PCA: all variance is in the components, and the covariance has no inverse: "
+                    "the rows have no density. Ask for fewer n_components, or drop columns that "
+                    "are constant or follow from others."
+                ) from None
         above = np.maximum(self.explained_variance_ - noise, 0)
         U = self.components_.T
         P: Array = (

@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, Objects, Targets
@@ -27,7 +28,7 @@ _FLOATS = [np.float64, np.float32]
 
 
 @parameters
-class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Whitening(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Whitening: a linear map after which all directions have variance 1 and are uncorrelated.
 
     z = D^(−1/2) Uᵀ(x − x̄)  (``method="pca"``), or rotated back, z = U D^(−1/2) Uᵀ(x − x̄)
@@ -121,6 +122,11 @@ class Whitening(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         _, axes = svd_flip(None, Vt[:k], u_based_decision=False)
         deviations = s[:k] / math.sqrt(n - 1)
         scaled = axes / deviations[:, None]
+        if not np.isfinite(scaled).all():
+            raise ValueError(
+                f"Whitening: a direction varies by {deviations.min():.2g} only, too little to be "
+                "scaled to variance 1. Multiply the columns by a large number first."
+            )
         zca = self.method == "zca"
         self.mean_ = centre.astype(X.dtype)
         self.components_ = (axes.T @ scaled if zca else scaled).astype(X.dtype)

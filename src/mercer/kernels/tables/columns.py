@@ -12,7 +12,7 @@ from scipy import sparse
 
 from mercer._files.fields import A, ListOf, State
 from mercer._typing import BoolArray, Column, Frame, IntArray, Object, Objects
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.kernels.encoders import (
     Encoder,
     as_array,
@@ -95,7 +95,7 @@ def select_columns(X: Objects, columns: tuple[Any, ...], owner: str) -> Any:
     for column in columns:
         if not isinstance(column, numbers.Integral):
             raise InvalidInput(
-                f"{owner}: column {column!r} was asked for by name, but X is an array without "
+                f"{owner}: column {shown(column)} was asked for by name, but X is an array without "
                 "names. Pass a data frame, or give the position of the column."
             )
         if not -table.shape[1] <= column < table.shape[1]:
@@ -111,8 +111,8 @@ def _column_name(column: Column, names: Sequence[Any], owner: str) -> Any:
         return column
     if isinstance(column, numbers.Integral) and -len(names) <= int(column) < len(names):
         return names[int(column)]
-    known = ", ".join(repr(name) for name in names[:8]) + (", …" if len(names) > 8 else "")
-    raise InvalidInput(f"{owner}: there is no column {column!r}. The table has {known}.")
+    known = ", ".join(map(shown, names[:8])) + (", …" if len(names) > 8 else "")
+    raise InvalidInput(f"{owner}: there is no column {shown(column)}. The table has {known}.")
 
 
 def single_column(X: Objects, owner: str, what: str, remedy: str) -> Any:

@@ -208,7 +208,8 @@ def climb(
     candidates = [_polished(problem, system, snapped, out_of_time), snapped, inside]
     values = [run.value(beta) for beta in candidates]
     enough = max(values) - 1e-9 * abs(max(values))
-    return next(beta for beta, value in zip(candidates, values, strict=True) if value >= enough)
+    good = (beta for beta, value in zip(candidates, values, strict=True) if value >= enough)
+    return next(good, inside)  # none compares where a value overflowed
 
 
 class _InteriorRun:
