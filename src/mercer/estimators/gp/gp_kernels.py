@@ -121,9 +121,9 @@ def _translated(kernel: theirs.Kernel) -> Kernel:
     if kind is theirs.RBF:
         return RBF(length_scale=_lengths(kernel.length_scale))
     if kind is theirs.Matern:
-        return Matern(kernel.nu, length_scale=_lengths(kernel.length_scale))
+        return Matern(nu=kernel.nu, length_scale=_lengths(kernel.length_scale))
     if kind is theirs.RationalQuadratic:
-        return RationalQuadratic(kernel.alpha, length_scale=kernel.length_scale)
+        return RationalQuadratic(alpha=kernel.alpha, length_scale=kernel.length_scale)
     if kind is theirs.ExpSineSquared:
         return Periodic(kernel.periodicity, kernel.length_scale)
     if kind is theirs.DotProduct:
@@ -185,5 +185,5 @@ def is_periodic(kernel: Kernel | theirs.Kernel | None) -> bool:
 
 
 def usual_kernel() -> Kernel:
-    """Return scikit-learn's default, 1 · RBF(1)."""
+    """Return scikit-learn's default, 1 · RBF(length_scale=1)."""
     return Scaled(RBF(length_scale=1.0), 1.0)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
+from mercer._deprecated import ambiguous_first
 from mercer._typing import Array, Parameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Values
@@ -15,6 +16,7 @@ from mercer.kernels.statistics import PeriodSlope, SquaredDistance
 from mercer.kernels.vectors.radial import RBF, Radial
 
 
+@ambiguous_first("nu", ("length_scale_bounds",))
 class Matern(Radial):
     """Matérn kernel, whose functions are ⌈ν⌉ − 1 times differentiable.
 
@@ -133,6 +135,7 @@ def _log_bessel(x: Array, nu: float) -> Array:
     return result
 
 
+@ambiguous_first("alpha", ("length_scale_bounds", "alpha_bounds"))
 class RationalQuadratic(Radial):
     """Rational quadratic kernel, a mixture of Gaussian kernels of many widths.
 
