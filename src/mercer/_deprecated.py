@@ -70,8 +70,8 @@ def ambiguous_first(ours: str, bounds: tuple[str, ...]) -> Callable[[Named], Nam
     """
 
     def accept(owner: Named) -> Named:
-        make = owner.__init__  # type: ignore[misc]
-        name = owner.__name__
+        method, name = "__init__", owner.__name__
+        make = getattr(owner, method)
 
         @wraps(make)
         def call(self: Any, *args: Any, **given: Any) -> None:
@@ -81,8 +81,10 @@ def ambiguous_first(ours: str, bounds: tuple[str, ...]) -> Callable[[Named], Nam
                     f"place here. Write {name}(length_scale=…), and give bounds to the machine: "
                     "GaussianProcessRegressor(kernel, bounds=(low, high))."
                 )
-            if args and isinstance(args[0], list | tuple | np.ndarray) and np.ndim(args[0]) == 1:
-                args, given = (), {"length_scale": args[0], **given}
+            scales = args and isinstance(args[0], list | tuple | np.ndarray)
+            if scales and np.ndim(args[0]) == 1:
+                make(self, **{"length_scale": args[0], **given})
+                return
             if args and isinstance(args[0], Real):
                 warn(
                     f"{name}({args[0]!r}): a number without its name means {ours} here and "
@@ -93,7 +95,7 @@ def ambiguous_first(ours: str, bounds: tuple[str, ...]) -> Callable[[Named], Nam
                 )
             make(self, *args, **given)
 
-        owner.__init__ = call  # type: ignore[misc]
+        setattr(owner, method, call)
         return owner
 
     return accept

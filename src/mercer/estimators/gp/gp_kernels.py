@@ -111,7 +111,7 @@ def unlearnt_parameters(kernel: Kernel) -> list[str]:
 
 def _is_positive(value: Any) -> bool:
     """Whether a parameter is a number above zero."""
-    return isinstance(value, Real) and not isinstance(value, bool) and value > 0
+    return isinstance(value, Real) and float(value) > 0
 
 
 def _parameters_of_theirs(kernel: theirs.Kernel) -> Parameters:
