@@ -48,7 +48,7 @@ def contenders(gamma, C):
         yield (
             "landmarks (mercer)",
             count,
-            StreamedClassifier(C, kernel=RBF(gamma), approximation=count, tol=1e-2),
+            StreamedClassifier(C, kernel=RBF(gamma=gamma), approximation=count, tol=1e-2),
         )
     for count in COUNTS:
         features = Nystroem(gamma=gamma, n_components=count, random_state=0)
@@ -60,7 +60,7 @@ def contenders(gamma, C):
             trees,
             HistGradientBoostingClassifier(max_iter=trees, random_state=0, early_stopping=False),
         )
-    yield "exact SVC (mercer)", 0, SVC(C=C, kernel=RBF(gamma))
+    yield "exact SVC (mercer)", 0, SVC(C=C, kernel=RBF(gamma=gamma))
 
 
 def seconds_of_fit(machine, X, y):

@@ -20,9 +20,9 @@ from mercer import PCA, RBF, KernelDiscriminant, KernelPCA
 X, y = make_circles(400, noise=0.06, factor=0.4, random_state=0)
 views = {
     "PCA": PCA(2).fit_transform(X),
-    "kernel PCA": KernelPCA(2, kernel=RBF(3.0)).fit_transform(X),
+    "kernel PCA": KernelPCA(2, kernel=RBF(gamma=3.0)).fit_transform(X),
 }
-fisher = KernelDiscriminant(RBF(3.0)).fit(X, y).transform(X)[:, 0]
+fisher = KernelDiscriminant(RBF(gamma=3.0)).fit(X, y).transform(X)[:, 0]
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 for ax, (name, T) in zip(axes, views.items(), strict=False):
     for kind in (0, 1):
@@ -40,7 +40,7 @@ axes[2].set(title="kernel discriminant", yticks=[])
 digits = load_digits().data / 16
 train, clean = digits[:1200], digits[1200:1210]
 noisy = clean + 0.25 * np.random.default_rng(0).normal(size=clean.shape)
-kernel_pca = KernelPCA(60, kernel=RBF(0.03)).fit(train)
+kernel_pca = KernelPCA(60, kernel=RBF(gamma=0.03)).fit(train)
 linear = PCA(20).fit(train)
 print(kernel_pca.choice_)
 rows = {

@@ -23,7 +23,7 @@ X, y = make_moons(200, noise=0.06, random_state=3)
 labels = np.full(len(y), -1)
 labels[[np.flatnonzero(y == 0)[11], np.flatnonzero(y == 1)[40]]] = 0, 1
 known = labels >= 0
-kernel = RBF(4.0)
+kernel = RBF(gamma=4.0)
 machines = {
     "SVC, two points": SVC(kernel).fit(X[known], labels[known]),
     "LaplacianSVC, all points": LaplacianSVC(kernel=kernel, smoothness=100.0).fit(X, labels),
@@ -54,7 +54,7 @@ print(machines["LaplacianSVC, all points"].certificate_)
 # the labelled digits; those without a label are tested afterwards. Three draws of labels each.
 X, y = load_digits(return_X_y=True)
 X, y = X[:600] / 16, y[:600]
-kernel = RBF(0.05)
+kernel = RBF(gamma=0.05)
 sizes = (20, 30, 60, 120)
 scores = {"SVC": [], "LaplacianSVC": []}
 for size in sizes:

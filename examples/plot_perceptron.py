@@ -50,7 +50,7 @@ X += 0.12 * random.normal(size=X.shape)
 machines = {
     "Perceptron": Perceptron(),
     "Adaline": Adaline(),
-    "KernelPerceptron(RBF)": KernelPerceptron(RBF(3.0)),
+    "KernelPerceptron(RBF)": KernelPerceptron(RBF(gamma=3.0)),
     "one hidden layer of 4": MLPClassifier(4, activation="tanh", solver="lbfgs", random_state=0),
     "two of 32, Adam": MLPClassifier(
         [32, 32], max_iter=400, learning_rate_init=0.01, random_state=0

@@ -17,7 +17,7 @@ from mercer import RBF, Laplacian, Matern, RandomFourierFeatures
 X = load_digits().data[:500] / 16
 kernels = {
     "Gaussian": RBF("median"),
-    "Matérn 3/2": Matern(1.5, gamma="median"),
+    "Matérn 3/2": Matern(nu=1.5, gamma="median"),
     "Laplacian": Laplacian("median"),
 }
 sizes = 2 ** np.arange(3, 12)

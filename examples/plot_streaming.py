@@ -30,7 +30,9 @@ train, test = slice(0, 100_000), slice(100_000, None)
 counts = (25, 50, 100, 200, 400)
 errors = []
 for count in counts:
-    model = StreamedRidge(0.1, kernel=RBF(0.5), approximation=count).fit(rows[train], y[train])
+    model = StreamedRidge(0.1, kernel=RBF(gamma=0.5), approximation=count).fit(
+        rows[train], y[train]
+    )
     errors.append(float(np.sqrt(np.mean((model.predict(rows[test]) - y[test]) ** 2))))
     proof = model.certificate_
     print(f"{count} landmarks: {proof.iterations} steps, relative gap {proof.relative_gap:.0e}")
@@ -39,7 +41,7 @@ for count in counts:
 # A checkpoint holds the sums that all passes have returned. A fit that was killed reads them and
 # goes on where it was; one that came to its end has nothing left to do.
 path = folder / "fit.checkpoint"
-settings = {"kernel": RBF(0.5), "approximation": 200, "checkpoint": str(path)}
+settings = {"kernel": RBF(gamma=0.5), "approximation": 200, "checkpoint": str(path)}
 first = StreamedRidge(0.1, **settings).fit(rows[train], y[train])
 again = StreamedRidge(0.1, **settings).fit(rows[train], y[train])
 print(f"{first.certificate_.kernel_evaluations:,} kernel values, then")
@@ -49,7 +51,7 @@ print(f"{again.certificate_.kernel_evaluations:,}: all sums were in the file")
 # The last machine along one column, the others held at 0, beside one with few landmarks.
 line = np.zeros((200, 3))
 line[:, 0] = np.linspace(-3, 3, 200)
-few = StreamedRidge(0.1, kernel=RBF(0.5), approximation=50).fit(rows[train], y[train])
+few = StreamedRidge(0.1, kernel=RBF(gamma=0.5), approximation=50).fit(rows[train], y[train])
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 left.plot(counts, errors, "o-")
 left.axhline(0.1, color="0.5", linestyle=":", label="noise")

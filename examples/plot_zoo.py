@@ -13,10 +13,10 @@ import numpy as np
 from mercer import RBF, Matern, Periodic, RationalQuadratic
 
 kernels = {
-    "Matérn ½": Matern(0.5, length_scale=1.0),
-    "Matérn 3/2": Matern(1.5, length_scale=1.0),
+    "Matérn ½": Matern(nu=0.5, length_scale=1.0),
+    "Matérn 3/2": Matern(nu=1.5, length_scale=1.0),
     "Gaussian": RBF(length_scale=1.0),
-    "rational quadratic": RationalQuadratic(0.3, length_scale=1.0),
+    "rational quadratic": RationalQuadratic(alpha=0.3, length_scale=1.0),
     "periodic": Periodic(period=2.0, length_scale=1.0),
     "periodic × Gaussian": Periodic(period=2.0, length_scale=1.0) * RBF(length_scale=3.0),
 }

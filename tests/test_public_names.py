@@ -97,9 +97,9 @@ def test_it_is_typed():
     "code",
     [
         "import mercer",
-        "from mercer import RBF; RBF(0.3) + 2 * RBF(0.1)",
+        "from mercer import RBF; RBF(gamma=0.3) + 2 * RBF(gamma=0.1)",
         "from mercer import Gram, Expansion, Centring, load_data, check_kernel",
-        "from mercer import RBF; import numpy as np; repr(RBF(0.3)); RBF(0.3).encode(np.eye(3))",
+        "import mercer, numpy as np; k = mercer.RBF(gamma=0.3); repr(k); k.encode(np.eye(3))",
     ],
 )
 def test_heavy_libraries_are_not_imported(code):
@@ -124,7 +124,7 @@ def test_names_arrive_in_any_order():
 @pytest.mark.slow
 def test_users_get_the_types(tmp_path):
     script = tmp_path / "user.py"
-    script.write_text("from mercer import RBF\nreveal_type(RBF(0.5))\nRBF(gammma=0.5)\n")
+    script.write_text("from mercer import RBF\nreveal_type(RBF(gamma=0.5))\nRBF(gammma=0.5)\n")
     # As an installed package: its types count only because py.typed lies beside them.
     run = subprocess.run(
         [sys.executable, "-m", "mypy", f"--cache-dir={tmp_path / 'cache'}", script.name],

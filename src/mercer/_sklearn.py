@@ -62,9 +62,14 @@ def fitted_gamma(machine: Model) -> float:
     return float(machine._gamma)
 
 
-def callback_context(machine: Model) -> Any:
-    """Return the context of callbacks for one fit of an estimator, of as many rounds as come."""
-    return machine._init_callback_context(max_subtasks=None)
+def callback_context(machine: Model, tasks: int | None = None) -> Any:
+    """Return the context of callbacks for one fit of an estimator; None is for any many rounds."""
+    return machine._init_callback_context(max_subtasks=tasks)
+
+
+def callbacks_of(estimator: Model) -> list[Any]:
+    """Return the callbacks that an estimator was given."""
+    return list(getattr(estimator, "_skl_callbacks", ()))
 
 
 def scorers_of(scorer: Any) -> dict[str, Any] | None:

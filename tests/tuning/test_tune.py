@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -22,6 +22,7 @@ from mercer import (
     SVC,
     SVR,
     GlobalAlignment,
+    InvalidParameter,
     NumericScaler,
     NuSVC,
     OneClassSVM,
@@ -225,7 +226,7 @@ def test_regression_and_outliers(iris):
     X, y = load_diabetes(return_X_y=True)
     search = tune(SVR(), X, y, time_limit=60)
     assert search.best_score_ > 0.45
-    with pytest.raises(TypeError, match="score"):
+    with pytest.raises(InvalidParameter, match="has no score"):
         tune(OneClassSVM(), iris[0])
 
 
@@ -283,3 +284,40 @@ def test_a_machine_that_tuned_itself_can_be_judged(iris):
     machine = SVC(C="auto", kernel=RBF("auto")).fit(*iris)
     judged = mercer.certify(machine, *iris)
     assert judged.dual == pytest.approx(machine.certificate_.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("machine", "names"),
+    [
+        (mercer.Ridge(), {"alpha"}),
+        (mercer.Lasso(), {"alpha"}),
+        (mercer.ElasticNet(), {"alpha"}),
+        (mercer.NuSVR(), {"nu", "C", "gamma"}),
+        (mercer.NuSVC(), {"nu", "gamma"}),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_automatic_grids_of_other_machines(machine, names):
+    X, y = load_diabetes(return_X_y=True)
+    y = y[:80] > 140 if is_classifier(machine) else y[:80]
+    search = tune(machine, X[:80], y, cv=3)
+    assert {name.removeprefix("machine__") for name in search.best_params_} == names
+    start = cross_val_score(make_pipeline(NumericScaler(), machine), X[:80], y, cv=3).mean()
+    assert search.best_score_ >= start - 1e-9
+
+
+def test_a_machine_without_a_score_needs_one():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    known = np.where(np.linalg.norm(X, axis=1) < 1.5, 1, -1)
+    with pytest.raises(
+        InvalidParameter, match=r"OneClassSVM has no score to choose by\. Give scor"
+    ):
+        tune(mercer.OneClassSVM(), X)
+    search = tune(mercer.OneClassSVM(), X, known, scoring="balanced_accuracy", cv=3)
+    assert search.best_score_ > 0.6
+
+
+def test_what_has_no_automatic_grid_is_told_where_to_give_one():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(InvalidParameter, match="grid of tune, param_grid of GridSearchCV"):
+        tune(mercer.GaussianProcessRegressor(), X[:40], y[:40])

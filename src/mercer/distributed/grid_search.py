@@ -140,7 +140,6 @@ class _Study:
             self.score_params,
             Race(len(folds), math.inf),
             self.metric,
-            exhaustive=True,
             options=self.options,
             n_jobs=1,
             ends=math.inf,

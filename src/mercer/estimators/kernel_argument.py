@@ -238,7 +238,7 @@ def kernel_named(name: str, gamma: Width, degree: float, coef0: float, columns: 
     if name == "sigmoid":
         return Sigmoid(width, coef0)
     if name == "rbf":
-        return Constant(1.0) if width == 0 else RBF(width)
+        return Constant(1.0) if width == 0 else RBF(gamma=width)
     kernel: Any = registry.find(name).kernel
     asked = inspect.signature(kernel).parameters.get("gamma")
     # A rule such as "scale" is for kernels that have one; others keep a width of their own.

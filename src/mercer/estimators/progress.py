@@ -1,6 +1,6 @@
 """Watching a fit: a live bar on request, and scikit-learn's experimental callbacks.
 
-This is the only module that knows of ``sklearn.callback``.
+Only this module and that of searches know of ``sklearn.callback``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from sklearn import callback
 from sklearn.callback import CallbackSupportMixin
 
-from mercer._sklearn import callback_context
+from mercer._sklearn import callback_context, callbacks_of
 from mercer._typing import Model, Objects, Targets
 
 __all__ = ["CallbackSupportMixin", "Monitor", "watching", "with_callbacks"]
@@ -36,7 +36,7 @@ def watching(
     machine: Model, X: Objects, y: Targets, tol: float, verbose: bool
 ) -> Iterator[Monitor | None]:
     """Yield what a solver is to call after each round, or None where nobody watches."""
-    callbacks = bool(getattr(machine, "_skl_callbacks", None))
+    callbacks = bool(callbacks_of(machine))
     if not callbacks and not verbose:
         yield None
         return

@@ -202,6 +202,19 @@ class Points:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Formats other than pickle, such as skops, take no dictionaries with keys like encoders.
+        return {
+            "encoders": list(self.leaves),
+            "leaves": list(self.leaves.values()),
+            "ids": self.ids,
+            "dtype": self.dtype.str,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        leaves = dict(zip(state["encoders"], state["leaves"], strict=True))
+        self.__dict__.update(leaves=leaves, ids=state["ids"], dtype=np.dtype(state["dtype"]))
+
     @property
     def rows(self) -> Array | None:
         """The points as a dense matrix of float64, where they are that and nothing else."""

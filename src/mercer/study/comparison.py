@@ -35,7 +35,7 @@ from mercer.study.watching import noted
 MOST_ROWS = 5_000
 """Rows that are compared on: contenders with a full matrix take seconds each."""
 BASELINE = "baseline"
-_OTHERS: tuple[Kernel, ...] = (Laplacian("median"), Matern(1.5, gamma="median"), Linear())
+_OTHERS: tuple[Kernel, ...] = (Laplacian("median"), Matern(nu=1.5, gamma="median"), Linear())
 """What may stand in for the Gaussian kernel on numbers."""
 
 

@@ -55,8 +55,9 @@ class Axes:
             values[full] = fixed.get(name) or _around(machine, name, bool(prefix), X)
         if not values:
             raise InvalidParameter(
-                f"{type(machine).__name__} has no parameter for an automatic grid (C, nu, or the "
-                "width of a kernel). Give param_grid."
+                f"{type(machine).__name__} has no parameter for an automatic grid (C, nu, alpha or "
+                "the width of a kernel; a Gaussian process learns its own when it is fitted). Give "
+                "the values to try: grid of tune, param_grid of GridSearchCV."
             )
         return cls(values, growing)
 
@@ -93,16 +94,14 @@ class Axes:
 
 
 def _costs(machine: Model, parameters: Mapping[str, Any], only_auto: bool) -> list[str]:
-    """Return C, or ν where there is no C, or what the machine names; of automatic ones all."""
+    """Return ν and C where they are there, or what the machine names; of automatic ones all."""
     own = list(getattr(machine, "usual_values", ()))
     if only_auto:
         # What a machine names itself it chooses by itself.
         return [n for n in ("C", "nu") if _is_auto(parameters.get(n))]
     if own:
         return own
-    if "nu" in parameters:
-        return ["nu"]
-    return ["C"] if "C" in parameters else []
+    return [name for name in ("nu", "C") if name in parameters]
 
 
 def _widths(machine: Model, parameters: Mapping[str, Any], only_auto: bool) -> list[str]:

@@ -35,6 +35,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.kernels.encoders import as_narwhals, is_frame
 from mercer.tuning.grids import Axes
 from mercer.tuning.race import Race, Scorer
+from mercer.tuning.search_progress import SearchProgress
 from mercer.tuning.shared_fits import Fitted, Fold, SharedFits, fits_memory
 
 Result = dict[str, Any]
@@ -77,15 +78,15 @@ class Evaluation:
         race: Race,
         metric: str | None,
         *,
-        exhaustive: bool,
         options: dict[str, Any],
         n_jobs: int | None,
         ends: float,
         watch: Watch | None,
+        progress: SearchProgress | None = None,
     ) -> None:
         self.estimator, self.X, self.y, self.splits = estimator, X, y, splits
         self.scorers, self.fit_params, self.score_params = scorers, fit_params, score_params
-        self.race, self.metric, self.exhaustive = race, metric, exhaustive
+        self.race, self.metric, self.progress = race, metric, progress
         self.options, self.n_jobs, self.ends, self.watch = options, n_jobs, ends, watch
         self.candidates: list[dict[str, Any]] = []
         self.results: list[list[Result | None]] = []
@@ -94,6 +95,7 @@ class Evaluation:
         self._before, self._machine, self._prefix = taken_apart(estimator)
         own = self._machine.get_params(deep=False) if is_kernel_machine(self._machine) else ()
         self._own_parameters = {self._prefix + name for name in own}
+        self._untold: list[tuple[int, int]] = []
         self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
 
     @property
@@ -115,6 +117,8 @@ class Evaluation:
         if self.stopped:
             return
         new = range(first, len(self.candidates))
+        if self.progress is not None:
+            self.progress.entered(len(candidates))
         try:
             rest = self._share(new)
             self._alone(rest)
@@ -123,6 +127,7 @@ class Evaluation:
         except Stopped:
             self.stopped = "reached its time limit"
         self.race.settle()
+        self._tell()
         self._warn_early_stops()
 
     def axes(self) -> Axes:
@@ -148,6 +153,8 @@ class Evaluation:
         steps: dict[str, Any] = {}
         alone: list[int] = []
         shareable = _known_scorer(self.scorers) and fits_memory(num_samples(self.X))
+        if self.progress is not None and self.progress.follows_fits:
+            shareable = False
         for cell in cells:
             parts = self._parts(cell) if shareable else None
             if parts is None:
@@ -201,14 +208,31 @@ class Evaluation:
             threads=_threads(self.n_jobs),
             deadline=self._deadline,
             between=self._between,
-            stepwise=self.watch is not None or math.isfinite(self.ends),
+            stepwise=self._watched or math.isfinite(self.ends),
         )
         fits.run()
         return fits.failed
 
+    @property
+    def _watched(self) -> bool:
+        """Whether anybody follows the course of the search."""
+        told = self.progress is not None and self.progress.listened_to
+        return told or self.watch is not None
+
+    def _tell(self) -> None:
+        """Tell of results that are new, in one thread: callbacks need not expect several."""
+        new, self._untold = self._untold, []
+        if self.progress is None or not self.progress.listened_to:
+            return
+        for cell, fold in sorted(new):
+            result = self.results[cell][fold]
+            assert result is not None
+            self.progress.evaluated(cell, fold, self.candidates[cell], result)
+
     def _between(self) -> None:
         """Look up between two rounds of fits: the race, the clock, and whoever watches."""
         self.race.settle()
+        self._tell()
         if self.watch is not None:
             settled = sum(
                 all(r is not None for r in row) or not self.race.can_win(cell)
@@ -279,8 +303,11 @@ class Evaluation:
         X, y, params = known
         return score_fitted(machine, X, y, self.scorers, params, self.options["error_score"])
 
-    def _keep(self, cell: int, fold: int, result: Result) -> None:
+    def _keep(self, cell: int, fold: int, result: Result, told: bool = False) -> None:
+        """Note a result; ``told`` says that those who listen know of it."""
         self.results[cell][fold] = result
+        if not told:
+            self._untold.append((cell, fold))
         scores = result["test_scores"]
         value = scores.get(self.metric) if isinstance(scores, dict) else scores
         if isinstance(value, numbers.Real):
@@ -300,12 +327,14 @@ class Evaluation:
                 part = fits[s : s + size]
                 out = parallel(delayed(_fit_and_score)(**self._job(c, k)) for c, k in part)
                 for (cell, fold), result in zip(part, out, strict=True):
-                    self._keep(cell, fold, result)
+                    self._keep(cell, fold, result, told=True)
                 self._between()
 
     def _job(self, cell: int, fold: int) -> dict[str, Any]:
         train, test = self.splits[fold]
+        told = {} if self.progress is None else self.progress.job(cell, fold)
         return {
+            **told,
             "estimator": clone(self.estimator),
             "X": self.X,
             "y": self.y,

@@ -31,6 +31,7 @@ from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidParameter
 from mercer.tuning.race import Race, Scorer, highest_score
 from mercer.tuning.scoring import Evaluation, Watch
+from mercer.tuning.search_progress import SearchProgress
 
 
 class GridSearchCV(model_selection.GridSearchCV):
@@ -48,21 +49,24 @@ class GridSearchCV(model_selection.GridSearchCV):
         ``"auto"`` makes a logarithmic grid for the estimator, which grows where its best point
         lies on an edge.
     exhaustive : bool
-        Compute every score. Otherwise cells that provably cannot win are dropped: the winner is
-        the same.
+        Compute every score, as scikit-learn does. With ``False`` cells that provably cannot win
+        are dropped: the winner is the same, but the mean of a dropped cell is NaN.
     time_limit : float, optional
         Seconds after which the best cell so far wins, with a warning.
     n_jobs : int, optional
         Threads for shared fits, all cores by default; processes for other estimators.
     scoring, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As in scikit-learn.
+        As in scikit-learn. So are callbacks (``set_callbacks``). One that follows the fits of the
+        candidates too, such as ``ProgressBar()``, needs each of them to be a fit of its own, which
+        takes longer; ``ProgressBar(max_propagation_depth=0)`` does not.
 
     Attributes
     ----------
     cv_results_ : dict
-        As in scikit-learn, and ``dropped`` (cells that could not win), ``bound`` (the mean score
-        that a cell can have at most; its own where it is complete) and ``skipped`` (cells that
-        the time did not suffice for). Cells without a complete score have the mean NaN.
+        As in scikit-learn. Where cells may be missing (``exhaustive=False``, a ``time_limit``,
+        Ctrl-C), also ``dropped`` (cells that could not win), ``bound`` (the mean score that a cell
+        can have at most; its own where it is complete) and ``skipped`` (cells that the time did
+        not suffice for). Cells without a complete score have the mean NaN.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -88,7 +92,7 @@ class GridSearchCV(model_selection.GridSearchCV):
         pre_dispatch: Parameter = "2*n_jobs",
         error_score: Parameter = np.nan,
         return_train_score: bool = False,
-        exhaustive: bool = False,
+        exhaustive: bool = True,
         time_limit: float | None = None,
     ) -> None:
         super().__init__(
@@ -133,6 +137,7 @@ class GridSearchCV(model_selection.GridSearchCV):
             )
         if not splits:
             raise ValueError("No fits were performed. Was the CV iterator empty?")
+        progress = SearchProgress(self, X, y, params, splits)
         evaluation = self._evaluation(
             clone(self.estimator),
             X,
@@ -143,22 +148,25 @@ class GridSearchCV(model_selection.GridSearchCV):
             routed.scorer.score,
             Race(len(splits), self._highest(scorers, metric)),
             metric,
-            exhaustive=self.exhaustive,
             options=self._options(),
             n_jobs=self.n_jobs,
             ends=math.inf if self.time_limit is None else began + self.time_limit,
             watch=self._watch,
+            progress=progress,
         )
-        self._evaluate(evaluation)
+        known = None if isinstance(self.param_grid, str) else len(ParameterGrid(self.param_grid))
+        with progress.searching(known):
+            self._evaluate(evaluation)
         if evaluation.interrupted and not evaluation.complete:
             raise KeyboardInterrupt(f"{type(self).__name__}: there is no score yet to choose by.")
         results = self._tabulate(evaluation)
         self._choose(results, scorers, metric)
         if self.refit:
-            self._refit(evaluation)
+            self._refit(evaluation, progress)
         several = scorers_of(scorers)
         self.scorer_ = scorers if several is None else several
         self.cv_results_ = results
+        progress.ended()
         return self
 
     @contextmanager
@@ -221,9 +229,10 @@ class GridSearchCV(model_selection.GridSearchCV):
             results = self._format_results(evaluation.candidates, self.n_splits_, out)
         if skipped.any():
             self._warn_stopped(evaluation.stopped, complete)
-        results["dropped"] = dropped
-        results["bound"] = np.array([race.bound(c) for c in cells])
-        results["skipped"] = skipped
+        if not self.exhaustive or self.time_limit is not None or not all(complete):
+            results["dropped"] = dropped
+            results["bound"] = np.array([race.bound(c) for c in cells])
+            results["skipped"] = skipped
         return results
 
     def _warn_stopped(self, why: str, complete: Sequence[bool]) -> None:
@@ -242,7 +251,10 @@ class GridSearchCV(model_selection.GridSearchCV):
             metric = self.refit
         if not (self.refit or not self.multimetric_):
             return
-        if np.isnan(results[f"mean_test_{metric}"]).all() and results["skipped"].any():
+        # A function chooses by the whole table: with several measures no single one decides.
+        means = results.get(f"mean_test_{metric}")
+        missing = "skipped" in results and results["skipped"].any()
+        if missing and means is not None and np.isnan(means).all():
             raise InvalidParameter(
                 f"{type(self).__name__}: no candidate was evaluated on all folds before the search "
                 "stopped. Raise time_limit, or give a smaller grid."
@@ -252,13 +264,14 @@ class GridSearchCV(model_selection.GridSearchCV):
             self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
         self.best_params_ = results["params"][self.best_index_]
 
-    def _refit(self, evaluation: Evaluation) -> None:
+    def _refit(self, evaluation: Evaluation, progress: SearchProgress) -> None:
         # Parameters may be estimators or kernels, which the fit must not change.
         chosen = clone(self.best_params_, safe=False)
         best = clone(clone(self.estimator).set_params(**chosen))
-        began = time.perf_counter()
-        self.best_estimator_ = evaluation.fitted(best)
-        self.refit_time_ = time.perf_counter() - began
+        with progress.refitting(best):
+            began = time.perf_counter()
+            self.best_estimator_ = evaluation.fitted(best)
+            self.refit_time_ = time.perf_counter() - began
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
 

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Model, Objects, Parameter, SampleWeights, Seed, Targets
 from mercer.estimators.scaling import NumericScaler
+from mercer.exceptions import InvalidParameter
 from mercer.kernels.encoders import as_narwhals, is_frame
 from mercer.tuning.scoring import Watch
 from mercer.tuning.search import GridSearchCV
@@ -56,7 +57,8 @@ def tune(
     cv : int, splitter or iterable
         The folds.
     scoring : str, callable or list, optional
-        What decides; accuracy or R² by default.
+        What decides; accuracy or R² by default. A machine without a score of its own, such as
+        ``OneClassSVM``, needs it.
     groups, sample_weight : array of shape (n,), optional
         Rows of one group stay together (with a splitter for groups); weights of the rows.
     exhaustive : bool
@@ -78,6 +80,11 @@ def tune(
         as the best estimator does.
     """
     machine = estimator
+    if scoring is None and not hasattr(estimator, "score"):
+        raise InvalidParameter(
+            f"tune: {type(machine).__name__} has no score to choose by. Give scoring, and y for a "
+            "scoring that compares with it: scoring='balanced_accuracy' with y of 1 and −1."
+        )
     if scale and not hasattr(estimator, "steps") and _has_numbers(estimator, X):
         estimator = Pipeline([("scale", NumericScaler()), ("machine", machine)])
         grid = _renamed(grid, estimator)

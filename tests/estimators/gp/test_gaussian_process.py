@@ -14,11 +14,14 @@ from mercer import (
     RBF,
     BagOfWords,
     Constant,
+    GaussianProcessClassifier,
     GaussianProcessRegressor,
+    GlobalAlignment,
     Linear,
     Matern,
     Periodic,
     RationalQuadratic,
+    Subsequence,
     White,
     certify,
     load,
@@ -336,3 +339,32 @@ def test_few_new_rows_are_predicted_as_many_are(n_targets):
     variances = np.einsum("ii...->i...", covariance)
     np.testing.assert_allclose(deviation**2, variances, rtol=1e-10)
     np.testing.assert_array_equal(model.predict(new), mean)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [(2.0 * GlobalAlignment(1.5), "kernel__sigma"), (Subsequence(2, 0.7), "decay")],
+    ids=["alignment", "subsequences"],
+)
+def test_parameters_that_cannot_be_learnt_are_named(kernel, name):
+    words = ["abab", "bbaa", "abba", "aabb", "baba", "bab"]
+    series = [np.arange(5.0)[None], np.ones((1, 4)), np.sin(np.arange(6.0))[None]] * 2
+    objects = words if name == "decay" else series
+    targets = np.array([0.0, 1.0, 0.5, 0.1, 0.9, 0.4])
+    for kind, y in (
+        (GaussianProcessRegressor, targets),
+        (GaussianProcessClassifier, targets > 0.4),
+    ):
+        parameters = {"alpha": 0.1} if kind is GaussianProcessRegressor else {}
+        bounds = {"value": (0.5, 4.0)}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kind(kernel, bounds=bounds, **parameters).fit(objects, y)
+            said = [str(one.message) for one in caught if "stay as they are" in str(one.message)]
+            assert len(said) == 1
+            assert said[0].startswith(f"{kind.__name__}: {name} of ")
+            assert f"fixed=['{name}']" in said[0]
+            caught.clear()
+            kind(kernel, bounds=bounds, fixed=[name], **parameters).fit(objects, y)
+            kind(kernel, optimizer=None, **parameters).fit(objects, y)
+            assert not [one for one in caught if "stay as they are" in str(one.message)]

@@ -148,3 +148,67 @@ def test_modes_are_certified_and_a_time_limit_is_kept():
     with pytest.warns(ConvergenceWarning, match="time limit"):
         model = GaussianProcessClassifier(kernel, time_limit=1e-9).fit(X, y)
     assert model.predict(X).shape == (50,)
+
+
+def parabola_rows():
+    """Eight rows on both sides of x₁ = 5 − x₀²/2, as scikit-learn's gallery has them."""
+    rows = np.array([
+        [-4.616, -6.001], [4.105, 5.328], [0.0, -0.5], [-6.173, -4.698],
+        [1.311, -6.933], [-5.038, 3.106], [-2.876, 6.743], [5.213, 4.264],
+    ])  # fmt: skip
+    return rows, 5 - rows[:, 1] - rows[:, 0] ** 2 / 2 > 0
+
+
+def test_an_ascent_is_not_led_to_a_constant_answer():
+    rows, inside = parabola_rows()
+    kernel = theirs.ConstantKernel(0.1, (1e-5, np.inf)) * theirs.DotProduct(sigma_0=0.1) ** 2
+    ours = GaussianProcessClassifier(kernel).fit(rows, inside)
+    reference = gaussian_process.GaussianProcessClassifier(kernel).fit(rows, inside)
+    # A constant probability of one half has the evidence 8 log ½ = −5.545.
+    assert ours.log_marginal_likelihood_value_ > -5.33
+    best = reference.log_marginal_likelihood_value_
+    assert ours.log_marginal_likelihood_value_ == pytest.approx(best, abs=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(rows), reference.predict_proba(rows), atol=2e-3)
+    assert np.ptp(ours.predict_proba(rows)[:, 1]) > 0.5
+
+
+def xor_rows(count):
+    rows = np.random.RandomState(0).randn(count, 2)
+    return rows, np.logical_xor(rows[:, 0] > 0, rows[:, 1] > 0)
+
+
+@pytest.mark.parametrize("theta", [[10.18, 0.3], [11.42, 0.44], [11.5, -0.5]], ids=str)
+def test_modes_and_gradients_under_large_kernel_values(theta):
+    """Whole Newton steps overshoot here: the evidence was −279 and −77 instead of −25 and −24."""
+    rows, crossed = xor_rows(200)
+    kernel = np.exp(theta[0]) * RBF(length_scale=float(np.exp(theta[1])))
+    model = GaussianProcessClassifier(kernel, optimizer=None).fit(rows, crossed)
+    latent = model.latents_[0]
+    # At the mode K⁻¹f = y − π.
+    K, f = kernel(rows), latent.mode
+    np.testing.assert_allclose(K @ latent.weights, f, rtol=1e-5, atol=1e-5)
+    W = np.diag(expit(f) * expit(-f))
+    naive = (
+        -latent.weights @ f / 2
+        - np.logaddexp(0, np.where(crossed, -f, f)).sum()
+        - np.linalg.slogdet(np.eye(200) + np.sqrt(W) @ K @ np.sqrt(W))[1] / 2
+    )
+    assert model.log_marginal_likelihood_value_ == pytest.approx(naive, rel=1e-6)
+    at = np.log(list(kernel.free_parameters().values()))
+    _, gradient = model.log_marginal_likelihood(at, eval_gradient=True)
+    for j, step in enumerate(1e-4 * np.eye(2)):
+        ends = [model.log_marginal_likelihood(at + s * step) for s in (1, -1)]
+        assert gradient[j] == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "least"),
+    [(1.0 * theirs.RBF(1.15), -23.68), (1.0 * theirs.DotProduct() ** 2, -9.28)],
+    ids=str,
+)
+def test_crossed_classes_reach_a_higher_evidence_than_scikit_learn_does(kernel, least):
+    rows, crossed = xor_rows(200)  # scikit-learn reaches −24.24 and −9.284
+    with pytest.warns(ConvergenceWarning, match="close to the specified upper bound"):
+        model = GaussianProcessClassifier(kernel).fit(rows, crossed)
+    assert model.log_marginal_likelihood_value_ > least
+    assert model.score(rows, crossed) > 0.98

@@ -25,6 +25,7 @@ from mercer.estimators.gp.gp_kernels import (
     is_periodic,
     parameters_of,
     prior_kernel,
+    unlearnt_parameters,
 )
 from mercer.estimators.kernel_argument import GivenKernel, KernelArgument, caller_level
 from mercer.exceptions import InvalidParameter
@@ -134,6 +135,19 @@ class GaussianProcess(KernelMachine):
     def _free(self, kernel: Kernel) -> Parameters:
         """Return what there is to learn of a settled kernel."""
         return parameters_of(self.kernel, kernel, self.fixed, self.bounds)
+
+    def _warn_of_unlearnt(self, kernel: Kernel) -> None:
+        """Say which parameters of a settled kernel stay as they are, though nobody fixed them."""
+        names = [name for name in unlearnt_parameters(kernel) if name not in self.fixed]
+        if self.optimizer is None or not names:
+            return
+        warnings.warn(
+            f"{type(self).__name__}: {' and '.join(names)} of {str(kernel)[:80]} stay as they are: "
+            "the evidence has no derivative for them. Choose them by GridSearchCV, or say that "
+            f"this is meant: fixed={names}.",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
 
     def _budget(self) -> Budget:
         return Budget.within(self.time_limit, tol=GAIN)

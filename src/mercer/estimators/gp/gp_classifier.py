@@ -191,6 +191,7 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         if spec is not None:
             require_rows(spec, len(points))
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
+        self._warn_of_unlearnt(kernel)
         found = [
             self._fit_latent(kernel, points, rows, positive, spec, budget)
             for rows, positive in self._problems(codes)

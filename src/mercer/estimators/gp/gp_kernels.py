@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,7 +83,7 @@ def parameters_of(
     if isinstance(given, theirs.Kernel):
         return _parameters_of_theirs(clone(given))
     names = list(settled.free_parameters())
-    unknown = [name for name in fixed if name not in names]
+    unknown = [name for name in fixed if name not in (*names, *unlearnt_parameters(settled))]
     if unknown:
         raise InvalidParameter(
             f"fixed={unknown[0]!r} is no free parameter of {settled}. There are "
@@ -92,6 +93,25 @@ def parameters_of(
     limits = bounds if isinstance(bounds, dict) else dict.fromkeys(free, bounds)
     ends = [[np.log(e) for e in limits.get(name, BOUNDS)] for name in free]
     return Parameters(settled, free, np.ones(len(free)), np.reshape(ends, (len(free), 2)))
+
+
+_CONTINUOUS = ("gamma", "sigma", "length_scale", "decay")
+"""Names that widths and decays have in all kernels."""
+
+
+def unlearnt_parameters(kernel: Kernel) -> list[str]:
+    """Return the widths and decays of a settled kernel that have no derivative to learn them by."""
+    free = {name.partition("[")[0] for name in kernel.free_parameters()}
+    return [
+        name
+        for name, value in kernel.get_params().items()
+        if name.rpartition("__")[2] in _CONTINUOUS and name not in free and _is_positive(value)
+    ]
+
+
+def _is_positive(value: Any) -> bool:
+    """Whether a parameter is a number above zero."""
+    return isinstance(value, Real) and float(value) > 0
 
 
 def _parameters_of_theirs(kernel: theirs.Kernel) -> Parameters:
@@ -121,9 +141,9 @@ def _translated(kernel: theirs.Kernel) -> Kernel:
     if kind is theirs.RBF:
         return RBF(length_scale=_lengths(kernel.length_scale))
     if kind is theirs.Matern:
-        return Matern(kernel.nu, length_scale=_lengths(kernel.length_scale))
+        return Matern(nu=kernel.nu, length_scale=_lengths(kernel.length_scale))
     if kind is theirs.RationalQuadratic:
-        return RationalQuadratic(kernel.alpha, length_scale=kernel.length_scale)
+        return RationalQuadratic(alpha=kernel.alpha, length_scale=kernel.length_scale)
     if kind is theirs.ExpSineSquared:
         return Periodic(kernel.periodicity, kernel.length_scale)
     if kind is theirs.DotProduct:
@@ -185,5 +205,5 @@ def is_periodic(kernel: Kernel | theirs.Kernel | None) -> bool:
 
 
 def usual_kernel() -> Kernel:
-    """Return scikit-learn's default, 1 · RBF(1)."""
+    """Return scikit-learn's default, 1 · RBF(length_scale=1)."""
     return Scaled(RBF(length_scale=1.0), 1.0)

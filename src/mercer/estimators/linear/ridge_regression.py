@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -78,6 +79,9 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
         "solver": [
             StrOptions({"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"})
         ],
+    }
+    usual_values: ClassVar[Mapping[str, Sequence[float]]] = {
+        "alpha": tuple(10.0**e for e in range(-3, 4))
     }
 
     alpha: ArrayLike = 1.0

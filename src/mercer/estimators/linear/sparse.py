@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar
@@ -108,6 +109,9 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "selection": [StrOptions({"cyclic", "random"})],
+    }
+    usual_values: ClassVar[Mapping[str, Sequence[float]]] = {
+        "alpha": tuple(10.0**e for e in range(-4, 3))
     }
 
     alpha: float = 1.0

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
+from mercer._deprecated import ambiguous_first
 from mercer._typing import Array, Parameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.coalitions import Over
@@ -16,6 +17,7 @@ from mercer.kernels.statistics import PeriodSlope, SquaredDistance
 from mercer.kernels.vectors.radial import RBF, Radial
 
 
+@ambiguous_first("nu", ("length_scale_bounds",))
 class Matern(Radial):
     """Matérn kernel, whose functions are ⌈ν⌉ − 1 times differentiable.
 
@@ -160,6 +162,7 @@ _STEP = 0.35
 """Largest distance of nodes: the error e^(−π²/h) of smooth mixtures is 6e-13."""
 
 
+@ambiguous_first("alpha", ("length_scale_bounds", "alpha_bounds"))
 class RationalQuadratic(Radial):
     """Rational quadratic kernel, a mixture of Gaussian kernels of many widths.
 

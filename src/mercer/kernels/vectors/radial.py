@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer import _fast
+from mercer._deprecated import ambiguous_first
 from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
@@ -302,10 +303,14 @@ class Radial(Bandwidth):
         return values.fresh(self.statistic) if rate == 1 else values.scaled(self.statistic, rate)
 
 
+@ambiguous_first("gamma", ("length_scale_bounds",))
 class RBF(Radial):
     """Gaussian kernel (radial basis function).
 
     k(x, z) = exp(−γ‖x − z‖²), γ = 1/(2σ²) = 1/(2ℓ²)
+
+    Give the width by its name, as in ``RBF(gamma=0.5)`` or ``RBF(length_scale=1.0)``; a list alone
+    has the length scale of each column.
     """
 
     over_columns = Over.PRODUCT

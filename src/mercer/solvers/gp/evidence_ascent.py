@@ -200,16 +200,32 @@ def maximise(
     gain: float = _FTOL,
     budget: Budget | None = None,
     known: Optimum | None = None,
+    slope: float = _FLAT_SLOPE,
+    reach: float = np.inf,
 ) -> Optimum:
     """Climb from several starts by L-BFGS within bounds; return the best top.
 
-    An ascent ends where a step gains less than the share ``gain`` of the value, or at a ``known``
-    top of another one.
+    An ascent ends where a step gains less than the share ``gain`` of the value, where no slope is
+    above ``slope``, or at a ``known`` top of another one. It goes in stages of which none moves a
+    parameter by more than ``reach``.
     """
     budget = budget or Budget()
     top = known if known is not None and known.converged else None
 
-    def ascend(start: Array) -> Optimum:
+    def ascend_in_stages(start: Array) -> Optimum:
+        found = ascend(start, _box(start, bounds, reach))
+        for _ in range(_MOST_STEPS):
+            box = _box(start, bounds, reach)
+            walls = (box != bounds) & (np.abs(found.theta[:, None] - box) < _SAME)
+            if not found.converged or not walls.any():
+                break
+            start, before = found.theta, found.value
+            found = better(found, ascend(start, _box(start, bounds, reach)))
+            if not found.value > before:
+                break
+        return found
+
+    def ascend(start: Array, bounds: Array) -> Optimum:
         begin = np.clip(start, bounds[:, 0], bounds[:, 1])
         first = objective(begin)
         # The first step is as long as the gradient; longer than 1 it would leave the good places.
@@ -220,19 +236,19 @@ def maximise(
 
         def downhill(theta: Array) -> tuple[float, Array]:
             nonlocal best
-            value, slope = first
+            value, gradient = first
             if not np.array_equal(theta, begin):
                 reason = budget.stop(np.inf, best.evaluations)
                 if reason is not None:
                     best = replace(best, status=reason)
                     raise _Ended
-                value, slope = objective(theta)
+                value, gradient = objective(theta)
                 best = replace(best, evaluations=best.evaluations + 1)
                 if value > best.value:
                     best = replace(best, theta=theta.copy(), value=value)
                 if top is not None and not value > top.value and _near(theta, top.theta):
                     raise _Ended
-            return -scale * value, -scale * slope
+            return -scale * value, -scale * gradient
 
         try:
             found = minimize(
@@ -241,7 +257,7 @@ def maximise(
                 jac=True,
                 method="L-BFGS-B",
                 bounds=bounds,
-                options={"ftol": gain, "gtol": _FLAT_SLOPE * scale},
+                options={"ftol": gain, "gtol": slope * scale},
             )
         except _Ended:
             return best
@@ -249,7 +265,15 @@ def maximise(
         messages = () if found.success else (str(found.message),)
         return Optimum(found.x, -float(found.fun) / scale, status, best.evaluations, messages)
 
-    return _best_of(starts, ascend)
+    return _best_of(starts, ascend_in_stages)
+
+
+def _box(theta: Array, bounds: Array, reach: float) -> Array:
+    """Return the bounds of what is within reach."""
+    theta = np.clip(theta, bounds[:, 0], bounds[:, 1])
+    return np.column_stack(
+        [np.maximum(bounds[:, 0], theta - reach), np.minimum(bounds[:, 1], theta + reach)]
+    )
 
 
 def _near(one: Array, other: Array) -> bool:

@@ -18,10 +18,21 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.processes import ModeProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.gp.evidence import few_threads
-from mercer.solvers.gp.evidence_ascent import Optimum, maximise
+from mercer.solvers.gp.evidence_ascent import Optimum, better, maximise
 
+_SLOPE = 1e-5
+"""Slope below which an ascent has reached its top, as SciPy's own default: it fades on plateaus."""
+_BARELY = 1e-3
+"""Share by which an evidence is better than an even chance, and says nothing yet."""
+_REACH = 3.0
+"""Longest way of a parameter in a stage: of 1, 2, 3 and 5 on eight data sets all led to the same
+tops, 3 and 5 with the fewest evaluations."""
 _GAIN = 1e-10
-"""A Newton step that raises the log posterior by less than this is the last."""
+"""Share of the log posterior below which a Newton step is the last: it leaves about the square."""
+_ENOUGH = 1e-4
+"""Share of the gain that the slope promises which a step has to bring (Armijo's condition)."""
+_SHORTEST = 1e-10
+"""A step this much shorter than Newton's brings nothing but rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,35 +91,61 @@ class LaplaceEvidence:
         return LaplacePosterior(optimum.theta, optimum.value, mode, coef), K @ coef
 
     def climb(self, starts: Sequence[Array], bounds: Array, budget: Budget) -> Optimum:
-        """Maximise the approximate evidence over θ within bounds."""
-        return maximise(self.value_and_gradient, starts, bounds, budget=budget)
+        """Maximise the approximate evidence over θ within bounds.
+
+        Where that is no better than n·log ½, an even chance for each label, a long step has led
+        to parameters that know nothing of the labels; then it climbs once more in short stages.
+        """
+        best = maximise(self.value_and_gradient, starts, bounds, budget=budget, slope=_SLOPE)
+        if best.converged and best.value < (1 - _BARELY) * len(self.y) * np.log(0.5):
+            again = maximise(
+                self.value_and_gradient, starts, bounds, budget=budget, slope=_SLOPE, reach=_REACH
+            )
+            return better(best, again)
+        return best
 
     def mode(self, K: Array) -> Mode:
-        """Find the mode by Newton's method, with steps halved where they go too far."""
-        f = np.zeros(len(self.y))
-        best: Mode | None = None
-        signs = 2 * self.y - 1
+        """Find the mode by Newton's method, with steps halved where they go too far.
+
+        With large kernel values a whole step can leave the place where the log posterior is like
+        its second-order expansion, and never come back.
+        """
+        here = self._around(K, np.zeros(len(self.y)), np.zeros(len(self.y)))
         for _ in range(self.max_iter):
-            pi = expit(f)
-            root = np.sqrt(pi * (1 - pi))
-            B = root[:, None] * K
-            b = pi * (1 - pi) * f + (self.y - pi)
-            moved = B @ b
-            B *= root
-            factor = Cholesky(B, 1.0)
-            a = b - root * factor.solve(moved)
-            f = K @ a
-            value = (
-                -0.5 * float(a @ f)
-                - float(np.logaddexp(0, -signs * f).sum())
-                - 0.5 * factor.log_determinant()
-            )
-            gain = np.inf if best is None else value - best.value
-            best = Mode(f, a, pi, root, factor, value)
-            if gain < _GAIN:
+            f, a, pi, root = here.f, here.a, here.pi, here.root
+            b = root * root * f + (self.y - pi)
+            step_a = b - root * here.factor.solve(root * (K @ b)) - a
+            step_f = K @ step_a
+            promised = float((self.y - pi - a) @ step_f)
+            start = self._posterior(f, a)
+            if not promised > 0:
                 break
-        assert best is not None
-        return best
+            share, last = 1.0, promised < _GAIN * max(1.0, abs(start))
+            while not last and self._posterior(f + share * step_f, a + share * step_a) < (
+                start + _ENOUGH * share * promised
+            ):
+                share /= 2
+                if share < _SHORTEST:
+                    return here
+            here = self._around(K, f + share * step_f, a + share * step_a)
+            if last:
+                break
+        return here
+
+    def _posterior(self, f: Array, a: Array) -> float:
+        """Return the log posterior of f = Ka, up to a constant."""
+        signs = 2 * self.y - 1
+        return -0.5 * float(a @ f) - float(np.logaddexp(0, -signs * f).sum())
+
+    def _around(self, K: Array, f: Array, a: Array) -> Mode:
+        """Return the Gaussian around f."""
+        pi = expit(f)
+        root = np.sqrt(pi * (1 - pi))
+        B = root[:, None] * K
+        B *= root
+        factor = Cholesky(B, 1.0)
+        value = self._posterior(f, a) - 0.5 * factor.log_determinant()
+        return Mode(f, a, pi, root, factor, value)
 
     def value(self, theta: Array) -> float:
         """Return the approximate evidence."""
