@@ -28,7 +28,6 @@ class Suite:
 
 
 NOT_DEPRECATED = "probability is deprecated in scikit-learn, here it is calibrated and stays"
-NO_L1 = "the penalty is ℓ₂"
 OWN_KERNEL = "a kernel class of one's own for scikit-learn has no translation; ours take any data"
 
 MACHINES = " ".join(
@@ -103,27 +102,12 @@ SUITES = (
     Suite(
         "linear_model.tests.test_logistic",
         LOGISTIC,
-        least=100,
+        least=215,
         chosen="not CV and not cv and not path and not array_api and not callback",
         known={
-            "test_logreg_l1": NO_L1,
-            "test_saga_vs_liblinear": NO_L1,
-            "test_elastic_net_coeffs": NO_L1,
-            "test_elastic_net_l1_l2_equivalence": NO_L1,
-            "test_elastic_net_vs_l1_l2": NO_L1,
-            "test_elastic_net_versus_sgd": NO_L1,
-            "test_LogisticRegression_elastic_net_objective": NO_L1,
-            "test_scores_attribute_layout_elasticnet": NO_L1,
-            "test_l1_ratio_non_elasticnet": NO_L1,
-            "test_lr_penalty_l1ratio_incompatible": NO_L1,
-            "test_liblinear_not_stuck": NO_L1,
-            "test_logisticregression_liblinear_sample_weight": NO_L1,
-            "test_sample_and_class_weight_equivalence_liblinear": NO_L1,
-            "test_max_iter": "the warning has other words, and few steps can be enough",
             "test_liblinear_dual_random_state": "nothing is random",
             "test_liblinear_with_large_values": "large values do not freeze a fit",
             "test_large_sparse_matrix": "64-bit indices are fine",
-            "test_zero_max_iter": "the bias is the best one for the weights from the start",
             "test_newton_cholesky_fallback_to_lbfgs": "without digits left for the penalty it "
             "warns",
         },

@@ -51,6 +51,7 @@ from mercer.problems.penalties import (
     Quantile,
 )
 from mercer.problems.ridge import RidgeProblem
+from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
@@ -66,6 +67,7 @@ from mercer.solvers.linear.penalised_regression import (
     LeastPenalties,
     TiltedVertices,
 )
+from mercer.solvers.linear.sparse_logistic import ProximalNewton
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -264,6 +266,16 @@ TABLE = [
             (LinearLogisticNewton(), LinearLogisticProblem, features),
         )
         for classes in (2, 3)
+    ),
+    *(
+        Row(
+            ProximalNewton(small_system=most),
+            SparseLogisticProblem(LABELS % classes, ONES, classes, l1=share),
+            features,
+            read=coef,
+            exact_start=True,
+        )
+        for most, share, classes in ((400, 1.0, 2), (400, 0.5, 3), (0, 0.9, 3))
     ),
     Row(LinearNewton(seeded()), linear.classifier(SIGNS, ONES, False, 1.0), features),
     Row(LinearNewton(seeded()), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
