@@ -25,6 +25,10 @@ FIRST_COLUMNS = 200
 """Columns of the first working set."""
 EPOCHS = 40
 """Rounds of coordinate descent between two Newton steps."""
+NEWTON_STEPS = 10
+"""Newton steps in a row; each but the last lets go of weights that would change their sign."""
+EASY_EPOCHS = 10
+"""Rounds after which one Newton step between rounds has shown to be too few."""
 FEW_EPOCHS = 30
 """Rounds over all columns before Newton steps begin, where the whole Gram matrix is at hand."""
 _EXACT = 1e-12
@@ -271,7 +275,10 @@ def _descend(
             _fast.lasso.descend_to_gap(
                 A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, EPOCHS
             )
-            landed = signed_newton(problem.l1, problem.l2, A, q[used], v)
+            for _ in range(NEWTON_STEPS if epochs > EASY_EPOCHS else 1):
+                landed = signed_newton(problem.l1, problem.l2, A, q[used], v)
+                if landed:
+                    break
             w[used] = v
             g = q - G @ w
         bounds = judge(w, g)
