@@ -39,6 +39,7 @@ from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
 from mercer.problems.mistakes import SignedRows
+from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.penalties import (
     L1,
@@ -62,6 +63,7 @@ from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
+from mercer.solvers.linear.multi_task import BlockDescent
 from mercer.solvers.linear.penalised_regression import (
     ChebyshevProgram,
     LeastPenalties,
@@ -90,6 +92,7 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(N, 3))
 SIGNS = np.where(X[:, 0] * X[:, 1] + 0.3 * RANDOM.normal(size=N) > 0, 1.0, -1.0)
 TARGETS = X[:, 0] + np.sin(X[:, 1])
+BOTH = np.column_stack([TARGETS, np.cos(X[:, 1])])
 LABELS = np.arange(N) % 3
 ONES = np.ones(N)
 TOL = 1e-4
@@ -290,6 +293,10 @@ TABLE = [
             (WorkingSets(), LassoProblem(TARGETS, 2.0, positive=True)),
             (ElasticNetDescent(), LassoProblem(TARGETS, 2.0, 1.0)),
         )
+    ),
+    *(
+        Row(BlockDescent(), MultiTaskProblem(BOTH, 2.0, ridge), features, exact_start=True)
+        for ridge in (0.0, 1.0)
     ),
     Row(PlainLeastSquares(), LassoProblem(TARGETS, 0.0), features, direct=FACTOR),
     Row(RidgeFactors(Design(COLUMNS)), LassoProblem(TARGETS, 0.0, 1.0), features, direct=FACTOR),
