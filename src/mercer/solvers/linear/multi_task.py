@@ -31,6 +31,7 @@ class BlockDescent(FeatureSolver[MultiTaskProblem, Array]):
         columns: IntArray = np.empty(0, np.intp)
         G: Array = np.empty((0, 0))
         epochs, least, waited, status = 0, np.inf, 0, None
+        polished = False
         while status is None:
             R = Y - X @ W
             c = np.asarray(X.T @ R)
@@ -38,14 +39,17 @@ class BlockDescent(FeatureSolver[MultiTaskProblem, Array]):
             gap = primal - dual
             waited = 0 if gap < 0.9 * least else waited + 1
             least = min(least, gap)
-            if not gap > problem.target(primal, budget.tol):
+            near = not gap > problem.target(primal, budget.tol)
+            if near and (polished or epochs == 0):
                 status = Status.OPTIMAL
             elif waited >= _PATIENCE:
                 status = Status.STALLED
             else:
                 status = budget.stop(gap, epochs)
             if status is not None:
+                status = Status.OPTIMAL if near else status
                 break
+            polished = near  # a last set of rounds costs little and gains digits
             chosen = _working_set(W, c - problem.l2 * W)
             if not np.isin(chosen, columns).all():
                 columns, G = chosen, _columns_gram(X, chosen)
