@@ -193,8 +193,8 @@ def test_bad_input():
             enet_path(X, y, l1_ratio=share)
     with pytest.raises(ValueError, match="at least one non-zero"):
         Lasso().fit(X, y, sample_weight=np.zeros(20))
-    with pytest.raises(InvalidInput, match="a path is for one target"):
-        lasso_path(X, np.column_stack([y, y]))
+    with pytest.raises(InvalidInput, match="they must match"):
+        lasso_path(X, np.column_stack([y, y])[:-1])
     with pytest.raises(InvalidInput, match="they must match"):
         lasso_path(X, y[:-1])
     with pytest.raises(InvalidParameter, match="l1_ratio=1"):
