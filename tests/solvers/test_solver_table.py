@@ -58,18 +58,18 @@ from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
 from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
 from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
+from mercer.solvers.linear.block_descent import BlockDescent
 from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, DualDescent
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
-from mercer.solvers.linear.multi_task import BlockDescent
 from mercer.solvers.linear.penalised_regression import (
     ChebyshevProgram,
     LeastPenalties,
     TiltedVertices,
 )
-from mercer.solvers.linear.sparse_logistic import ProximalNewton
+from mercer.solvers.linear.proximal_newton import ProximalNewton
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent

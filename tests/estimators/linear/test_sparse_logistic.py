@@ -13,7 +13,7 @@ from mercer import InvalidParameter, LogisticRegression, certify
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.linear.sparse_logistic import ProximalNewton
+from mercer.solvers.linear.proximal_newton import ProximalNewton
 from tests.estimators import cases
 
 DATA = {"heart": cases.heart, "iris": cases.iris, "wine": cases.wine}

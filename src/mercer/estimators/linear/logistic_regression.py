@@ -48,7 +48,7 @@ from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget, Solver, Status
 from mercer.solvers.linear.logistic_newton import LinearLogisticNewton
-from mercer.solvers.linear.sparse_logistic import ProximalNewton
+from mercer.solvers.linear.proximal_newton import ProximalNewton
 
 
 class LogisticModel(Protocol):

@@ -21,8 +21,8 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import in_units
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.solvers.base import Budget
+from mercer.solvers.linear.block_descent import BlockDescent
 from mercer.solvers.linear.lasso import WorkingSets
-from mercer.solvers.linear.multi_task import BlockDescent
 
 
 def enet_path(
