@@ -17,13 +17,12 @@ from mercer.estimators.linear.kernel_logistic import (
 from mercer.estimators.linear.linear_svm import LinearSVC as LinearSVC, LinearSVR as LinearSVR
 from mercer.estimators.linear.logistic_regression import LogisticRegression as LogisticRegression
 from mercer.estimators.linear.norm_regressor import NormRegressor as NormRegressor
+from mercer.estimators.linear.paths import enet_path as enet_path, lasso_path as lasso_path
 from mercer.estimators.linear.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.linear.ridge_regression import Ridge as Ridge
 from mercer.estimators.linear.sparse import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
-    enet_path as enet_path,
-    lasso_path as lasso_path,
 )
 from mercer.estimators.network.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.network.mlp import (

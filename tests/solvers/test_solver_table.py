@@ -39,6 +39,7 @@ from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
 from mercer.problems.mistakes import SignedRows
+from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.penalties import (
     L1,
@@ -51,11 +52,13 @@ from mercer.problems.penalties import (
     Quantile,
 )
 from mercer.problems.ridge import RidgeProblem
+from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
 from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
 from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
+from mercer.solvers.linear.block_descent import BlockDescent
 from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, DualDescent
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
@@ -66,6 +69,7 @@ from mercer.solvers.linear.penalised_regression import (
     LeastPenalties,
     TiltedVertices,
 )
+from mercer.solvers.linear.proximal_newton import ProximalNewton
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -88,6 +92,7 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(N, 3))
 SIGNS = np.where(X[:, 0] * X[:, 1] + 0.3 * RANDOM.normal(size=N) > 0, 1.0, -1.0)
 TARGETS = X[:, 0] + np.sin(X[:, 1])
+BOTH = np.column_stack([TARGETS, np.cos(X[:, 1])])
 LABELS = np.arange(N) % 3
 ONES = np.ones(N)
 TOL = 1e-4
@@ -265,6 +270,16 @@ TABLE = [
         )
         for classes in (2, 3)
     ),
+    *(
+        Row(
+            ProximalNewton(small_system=most),
+            SparseLogisticProblem(LABELS % classes, ONES, classes, l1=share),
+            features,
+            read=coef,
+            exact_start=True,
+        )
+        for most, share, classes in ((400, 1.0, 2), (400, 0.5, 3), (0, 0.9, 3))
+    ),
     Row(LinearNewton(seeded()), linear.classifier(SIGNS, ONES, False, 1.0), features),
     Row(LinearNewton(seeded()), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
     Row(DualDescent(seeded()), linear.classifier(SIGNS, ONES, True, 1.0), features),
@@ -278,6 +293,10 @@ TABLE = [
             (WorkingSets(), LassoProblem(TARGETS, 2.0, positive=True)),
             (ElasticNetDescent(), LassoProblem(TARGETS, 2.0, 1.0)),
         )
+    ),
+    *(
+        Row(BlockDescent(), MultiTaskProblem(BOTH, 2.0, ridge), features, exact_start=True)
+        for ridge in (0.0, 1.0)
     ),
     Row(PlainLeastSquares(), LassoProblem(TARGETS, 0.0), features, direct=FACTOR),
     Row(RidgeFactors(Design(COLUMNS)), LassoProblem(TARGETS, 0.0, 1.0), features, direct=FACTOR),

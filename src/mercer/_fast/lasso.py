@@ -163,3 +163,33 @@ def extrapolate(W: Array, S: Array, l2: float, w: Array, g: Array) -> bool:
         w += c[0, a] * W[a + 1]
         g += c[0, a] * S[a + 1]
     return bool(np.isfinite(c).all())
+
+
+@jit
+def descend_blocks(G: Array, l1: float, l2: float, W: Array, S: Array) -> None:
+    """Minimise ½⟨W, GW⟩ − ⟨Q, W⟩ + l1 Σⱼ‖Wⱼ‖ + ½ l2‖W‖² in each row of W once, in place.
+
+    ``S`` is Q − GW and is kept up to date.
+    """
+    size, targets = W.shape
+    pull = np.empty(targets)
+    for j in range(size):
+        curvature = G[j, j] + l2
+        if curvature <= 0.0:
+            continue
+        square = 0.0
+        for t in range(targets):
+            pull[t] = S[j, t] + G[j, j] * W[j, t]
+            square += pull[t] * pull[t]
+        length = np.sqrt(square)
+        share = (1.0 - l1 / length) / curvature if length > l1 else 0.0
+        moved = False
+        for t in range(targets):
+            step = share * pull[t] - W[j, t]
+            W[j, t] += step
+            pull[t] = step
+            moved = moved or step != 0.0
+        if moved:
+            for i in range(size):
+                for t in range(targets):
+                    S[i, t] -= G[j, i] * pull[t]

@@ -1,9 +1,10 @@
-"""The compiled loss of logistic regression in two classes, with its derivatives and best bias."""
+"""The compiled loss of logistic regression in two classes, and descent on models of sparse ones."""
 
 import math
 
 from mercer._fast.jit import jit
-from mercer._typing import Array
+from mercer._fast.piecewise import soft
+from mercer._typing import Array, IntArray
 
 _MOST_STEPS = 100
 """Of Newton's method for the bias; few need ten."""
@@ -56,3 +57,83 @@ def best_bias(z: Array, bias: float, signs: Array, C: Array, p: Array) -> tuple[
             look(z, bias, signs, C, p)
             break
     return bias, loss
+
+
+@jit
+def descend_weights(
+    data: Array,
+    indices: IntArray,
+    starts: IntArray,
+    column: IntArray,
+    function: IntArray,
+    weights: Array,
+    P: Array,
+    l1: float,
+    l2: float,
+    curvature: Array,
+    pull: Array,
+    w: Array,
+    U: Array,
+    inner: Array,
+    order: IntArray,
+) -> float:
+    """Minimise a quadratic model of the losses in each of the weights once; see ``_ColumnModel``.
+
+    Weight m is that of a column and a function. The columns of a dense matrix follow each other in
+    ``data``, with ``starts`` empty; else they are those of a CSC matrix. ``U`` are the changes of
+    the functions at the rows and ``inner`` the means Σ_c P U of several functions, both kept; the
+    second derivative of the losses times U is weights · (U − inner). ``pull`` is minus the slope of
+    the losses at the first weights. Returns the worst violation that it met.
+    """
+    worst, n = 0.0, len(U)
+    for m in order:
+        j, c = column[m], function[m]
+        slope = pull[m]
+        if starts.size == 0:
+            begin = j * n
+            for i in range(n):
+                slope -= data[begin + i] * weights[i, c] * (U[i, c] - inner[i])
+        else:
+            for at in range(starts[j], starts[j + 1]):
+                i = indices[at]
+                slope -= data[at] * weights[i, c] * (U[i, c] - inner[i])
+        old = w[m]
+        left = slope - l2 * old
+        if old == 0.0:
+            violation = abs(left) - l1
+        else:
+            violation = abs(left - l1) if old > 0.0 else abs(left + l1)
+        bend = curvature[m] + l2
+        if not violation > 0.0 or not bend > 0.0:
+            continue
+        worst = max(worst, violation)
+        step = soft(slope + curvature[m] * old, l1) / bend - old
+        w[m] = old + step
+        if starts.size == 0:
+            for i in range(n):
+                move = step * data[begin + i]
+                U[i, c] += move
+                inner[i] += P[i, c] * move
+        else:
+            for at in range(starts[j], starts[j + 1]):
+                i = indices[at]
+                move = step * data[at]
+                U[i, c] += move
+                inner[i] += P[i, c] * move
+    return worst
+
+
+@jit
+def move_biases(weights: Array, P: Array, own: Array, U: Array, inner: Array) -> None:
+    """Minimise the same model in the bias of each function once; ``own`` are its curvatures."""
+    for c in range(U.shape[1]):
+        slope, bend = 0.0, 0.0
+        for i in range(len(U)):
+            slope -= weights[i, c] * (U[i, c] - inner[i])
+            bend += own[i, c]
+        if not bend > 0.0:
+            continue
+        step = slope / bend
+        for i in range(len(U)):
+            U[i, c] += step
+            inner[i] += P[i, c] * step

@@ -269,6 +269,11 @@ class LinearLogisticProblem(LogisticProblem):
         """Return the rows x̃ of the design matrix."""
         return DesignRows(gram.features(), self.constant)
 
+    def zeros(self, gram: GramMatrix) -> LogisticAnswer:
+        """Return weights and biases of zero."""
+        weights = np.zeros((self.rows(gram).columns, self.functions))
+        return LogisticAnswer(weights, np.zeros(self.functions))
+
     def products(self, value: LogisticAnswer, multiply: Callable[[Array], Array]) -> Array:
         return multiply(value.coef)
 

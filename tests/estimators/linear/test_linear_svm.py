@@ -14,6 +14,7 @@ from mercer.problems.linear import LinearAnswer, classifier, regressor
 from mercer.solvers.base import Budget
 from mercer.solvers.linear.coordinate import DualDescent, linear_solver
 from mercer.solvers.linear.linear_newton import LinearNewton
+from tests.estimators import cases
 
 LOSSES = ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"]
 METHODS = {"newton": LinearNewton, "descent": DualDescent}
@@ -268,3 +269,38 @@ def test_threads_do_not_change_the_answer(monkeypatch):
     monkeypatch.setenv("MERCER_THREADS", "8")
     together = LinearSVC(loss="hinge", random_state=0).fit(X, y)
     np.testing.assert_allclose(alone.coef_, together.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("C", [1e-6, 1e-9, 1e-14, 1e-20])
+def test_a_tiny_C_gives_the_weights_of_the_first_slopes(C, squared):
+    # For C → 0 no loss changes with the weights any more: w = C Σ φ′(pᵢ) x̃ᵢ.
+    X, y = cases.two_classes()
+    ones = np.column_stack([X, np.ones(len(X))])
+    signs = np.where(y > 0, 1.0, -1.0)
+    model = LinearSVC(C=C, loss="squared_hinge" if squared else "hinge").fit(X, y)
+    slopes = (2.0 if squared else 1.0) * signs
+    found = np.append(model.coef_, model.intercept_)
+    np.testing.assert_allclose(found, C * (slopes @ ones), rtol=2e-3)
+    assert model.n_iter_ >= 1
+    targets = 3 * X[:, 0] + 2
+    loss = f"{'squared_' if squared else ''}epsilon_insensitive"
+    model = LinearSVR(C=C, loss=loss, epsilon=0.1).fit(X, targets)
+    excess = np.sign(targets) * np.maximum(np.abs(targets) - 0.1, 0)
+    slopes = 2 * excess if squared else np.sign(excess)
+    found = np.append(model.coef_, model.intercept_)
+    np.testing.assert_allclose(found, C * (slopes @ ones), rtol=2e-2)
+    assert model.certificate_.relative_gap <= 1e-10
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_wide_data_whose_multipliers_end_far_inside_the_box(C):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(200, 2_000))
+    y = X[:, 0] + 0.5 * random.normal(size=200) > 0
+    model = LinearSVC(C=C, loss="hinge").fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.relative_gap <= 1e-8
+    assert model.n_iter_ <= 100
+    theirs = sklearn.svm.LinearSVC(C=C, loss="hinge", tol=1e-9, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-6)

@@ -193,8 +193,8 @@ def test_bad_input():
             enet_path(X, y, l1_ratio=share)
     with pytest.raises(ValueError, match="at least one non-zero"):
         Lasso().fit(X, y, sample_weight=np.zeros(20))
-    with pytest.raises(InvalidInput, match="a path is for one target"):
-        lasso_path(X, np.column_stack([y, y]))
+    with pytest.raises(InvalidInput, match="they must match"):
+        lasso_path(X, np.column_stack([y, y])[:-1])
     with pytest.raises(InvalidInput, match="they must match"):
         lasso_path(X, y[:-1])
     with pytest.raises(InvalidParameter, match="l1_ratio=1"):
@@ -216,3 +216,17 @@ def test_a_fit_that_is_cut_short_says_so():
         model = Lasso(1e-4, max_iter=1).fit(X, y)
     assert model.certificate_.status == "max_iter"
     assert model.certificate_.relative_gap > 1e-6
+
+
+@pytest.mark.parametrize("positive", [True, False])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_tiny_penalty_on_wide_data_is_solved_within_the_rounds(share, positive):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(150, 500))
+    y = np.abs(random.normal(size=150)) * 10 + 100
+    model = ElasticNet(alpha=1e-6, l1_ratio=share, positive=positive).fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.relative_gap <= 1e-6
+    assert model.n_iter_ <= 300
+    if positive:
+        assert (model.coef_ >= 0).all()

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
-from mercer.estimators.linear.logistic_regression import pose, read_weights
+from mercer.estimators.linear.logistic_regression import pose, read_price, read_weights
 from mercer.estimators.on_landmarks import judge_classes
 from mercer.exceptions import InvalidInput
 from mercer.gram.computed import Gram
@@ -65,11 +65,9 @@ def _judge_weights(
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if X.shape[0] != len(labels):
         raise InvalidInput(f"certify: X has {X.shape[0]} rows and y has {len(labels)} classes.")
-    if float(model.l1_ratio or 0.0) > 0 or model.penalty in ("l1", "elasticnet"):
-        raise InvalidInput("certify: the model has another penalty than ℓ₂, which is not judged.")
     weights = _weights(model, X, y, labels, sample_weight)
-    C = np.inf if model.penalty is None else float(model.C)
-    gram, problem = pose(X, labels, weights, C, model, np.flatnonzero(weights > 0))
+    kept = np.flatnonzero(weights > 0)
+    gram, problem = pose(X, labels, weights, read_price(model), model, kept)
     W = np.asarray(model.coef_, dtype=np.float64).T
     bias = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
     if problem.constant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -45,8 +45,10 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
-from mercer.solvers.base import Budget, Status
+from mercer.problems.sparse_logistic import SparseLogisticProblem
+from mercer.solvers.base import Budget, Solver, Status
 from mercer.solvers.linear.logistic_newton import LinearLogisticNewton
+from mercer.solvers.linear.proximal_newton import ProximalNewton
 
 
 class LogisticModel(Protocol):
@@ -64,23 +66,37 @@ class LogisticModel(Protocol):
     intercept_: Any
 
 
-SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
+UNFINISHED = {
+    "lbfgs": "lbfgs failed to converge after {0} iteration(s)",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "newton-cg": "newton-cg failed to converge after {0}. Increase the number of iterations.",
+    "newton-cholesky": "Newton solver did not converge after {0} iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge",
+    "saga": "The max_iter was reached which means the coef_ did not converge",
+}
+"""scikit-learn's solvers, and what each says when it stops early: filters of warnings know it."""
 
 
 @parameters
 class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     r"""Logistic regression for two or more classes, exact and certified.
 
-    min ½ Σ_c ‖w_c‖² + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y),  y = yᵢ
+    min ½(1 − ρ) Σ_c ‖w_c‖² + ρ Σ_c ‖w_c‖₁ + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y)
 
-    A drop-in for :class:`sklearn.linear_model.LogisticRegression` with its ℓ₂ penalty, or none
-    (``C=np.inf``). Newton's method solves it, with a factorisation where there are few columns
-    and with conjugate gradients where there are many. Two classes have one row of weights.
+    with y = yᵢ and ρ = l1_ratio. A drop-in for :class:`sklearn.linear_model.LogisticRegression`
+    with its ℓ₂, ℓ₁ and elastic-net penalties, or none (``C=np.inf``). Without ℓ₁ Newton's method
+    solves it, with a factorisation where there are few columns and with conjugate gradients where
+    there are many; with ℓ₁ Newton's method on working sets of weights, each model minimised by
+    coordinate descent. Two classes have one row of weights.
 
     Parameters
     ----------
     C : float
         The weight of the losses against the penalty; ``np.inf`` for no penalty.
+    l1_ratio : float
+        The share ρ of the ℓ₁ penalty, which sets weights to zero: 0 for none of it, 1 for nothing
+        else. As in scikit-learn, above 0 it needs ``solver="saga"``, and 1 takes ``"liblinear"``
+        too.
     tol : float
         The largest slope of the mean loss at the end. The relative gap is at most tol/10,000.
     fit_intercept : bool
@@ -97,8 +113,10 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         ``intercept_scaling`` instead of having a free bias.
     intercept_scaling
         See ``solver``.
-    penalty, l1_ratio, dual, random_state, verbose, n_jobs
-        Accepted for scikit-learn. The penalty is ℓ₂: another ``l1_ratio`` than 0 is an error.
+    penalty : {"l1", "l2", "elasticnet"} or None
+        The old name of the penalty; ``l1_ratio`` and ``C`` say it without a warning.
+    dual, random_state, verbose, n_jobs
+        Accepted for scikit-learn.
 
     Attributes
     ----------
@@ -107,6 +125,16 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
     certificate_ : Certificate
         How far the answer is from the best one, in the units of the objective above. Without a
         penalty ``dual_feasibility`` is the slope that is left.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from mercer import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(C=0.1, l1_ratio=1, solver="saga").fit(scale(X), y)
+    >>> int((model.coef_ != 0).sum()), bool(model.certificate_.relative_gap < 1e-8)
+    (8, True)
     """
 
     STATE: ClassVar[State] = {
@@ -126,7 +154,7 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "solver": [StrOptions(SOLVERS)],
+        "solver": [StrOptions(set(UNFINISHED))],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
         "n_jobs": [None, Integral],
@@ -160,7 +188,8 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None
     ) -> LogisticRegression:
         """Fit the weights to the rows of X and their classes y."""
-        C = read_price(self)
+        check_penalty(self)
+        price = read_price(self)
         X, y = self._read_rows(
             X, y, labels=True, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
@@ -174,10 +203,10 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         weights = read_weights(X, y, sample_weight, self.class_weight, self.classes_, labels)
         kept = np.flatnonzero(weights > 0)
         gram, problem = pose(
-            X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, C, self, kept
+            X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, price, self, kept
         )
         budget = Budget(tol=self.tol, max_iter=self.max_iter)
-        found = LinearLogisticNewton().solve(problem, gram, budget, self._start(problem))
+        found = price.method().solve(problem, gram, budget, self._start(problem))
         self.certificate_ = found.certificate
         liblinear = self.solver == "liblinear"
         self._publish(found.value, problem.constant, np.float64 if liblinear else X.dtype)
@@ -188,9 +217,10 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         W = np.asarray(self.coef_, dtype=np.float64).T
+        bias = np.asarray(self.intercept_, dtype=np.float64)
         if problem.constant:
-            W = np.concatenate([W, np.zeros((1, W.shape[1]))])
-        return LogisticAnswer(W, np.zeros(problem.functions))
+            W, bias = np.concatenate([W, bias[None] / problem.constant]), np.zeros(1)
+        return LogisticAnswer(W, bias)
 
     def _publish(self, found: LogisticAnswer, constant: float, dtype: DTypeLike) -> None:
         W, bias = found.coef.T, found.bias
@@ -213,10 +243,40 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         return np.log(self.predict_proba(X))
 
 
-def read_price(model: LogisticRegression) -> float:
-    """Return C; refuse penalties that are not there, in scikit-learn's words."""
-    penalty = model.penalty
-    if penalty == "deprecated":
+class Price(NamedTuple):
+    """What losses and weights cost: C of the losses, and the share of the ℓ₁ penalty."""
+
+    C: float
+    l1: float
+
+    def method(self) -> Solver[Any, LogisticAnswer]:
+        """Return what solves problems with these prices."""
+        return ProximalNewton() if self.l1 > 0 else LinearLogisticNewton()
+
+
+def read_price(model: LogisticModel) -> Price:
+    """Return what a model pays for losses and weights, mercer's or scikit-learn's."""
+    penalty = _penalty(model)
+    if penalty == "elasticnet" and model.l1_ratio is None:
+        raise InvalidParameter("l1_ratio must be specified when penalty is elasticnet.")
+    shares = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": float(model.l1_ratio or 0.0)}
+    C = np.inf if penalty is None else float(model.C)
+    return Price(C, 0.0 if np.isinf(C) else shares[penalty])
+
+
+def _penalty(model: LogisticModel) -> str | None:
+    given: str | None = model.penalty
+    if given != "deprecated":
+        return given
+    ratio = model.l1_ratio or 0.0
+    penalty = "l1" if ratio == 1 else "elasticnet" if ratio > 0 else "l2"
+    return None if np.isinf(model.C) else penalty
+
+
+def check_penalty(model: LogisticRegression) -> None:
+    """Refuse solvers that have not the penalty; warn of old parameters; in scikit-learn's words."""
+    penalty = _penalty(model)
+    if model.penalty == "deprecated":
         if model.l1_ratio is None:
             warnings.warn(
                 "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. "
@@ -224,14 +284,13 @@ def read_price(model: LogisticRegression) -> float:
                 FutureWarning,
                 stacklevel=caller_level(),
             )
-        ratio = model.l1_ratio or 0.0
-        penalty = "l1" if ratio == 1 else "elasticnet" if ratio > 0 else "l2"
-        penalty = None if np.isinf(model.C) else penalty
     else:
         warnings.warn(
             "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this "
             "warning, leave 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. "
-            "Use l1_ratio=0 instead of penalty='l2' and C=np.inf instead of penalty=None.",
+            "Use l1_ratio=0 instead of penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio "
+            "set to a float between 0 and 1 instead of penalty='elasticnet', and C=np.inf instead "
+            "of penalty=None.",
             FutureWarning,
             stacklevel=caller_level(),
         )
@@ -260,7 +319,6 @@ def read_price(model: LogisticRegression) -> float:
             stacklevel=caller_level(),
         )
     _check_solver(model.solver, penalty, model.dual)
-    return np.inf if penalty is None else float(model.C)
 
 
 def _check_solver(solver: str, penalty: str | None, dual: bool) -> None:
@@ -273,10 +331,10 @@ def _check_solver(solver: str, penalty: str | None, dual: bool) -> None:
         problem = f"Only 'saga' solver supports elasticnet penalty, got solver={solver}."
     elif solver == "liblinear" and penalty is None:
         problem = "C=np.inf as well as penalty=None is not supported for the liblinear solver"
-    elif penalty not in ("l2", None):
+    elif penalty == "l1" and dual:
         problem = (
-            f"mercer's LogisticRegression has the ℓ₂ penalty only, got {penalty}: set l1_ratio=0, "
-            "or use LinearSVC(penalty='l1') for few columns."
+            "Unsupported set of arguments: The combination of penalty='l1' and "
+            "loss='logistic_regression' are not supported when dual=True"
         )
     if problem:
         raise InvalidParameter(problem)
@@ -321,21 +379,20 @@ def read_weights(
 
 
 def pose(
-    X: Matrix, labels: IntArray, weights: Array, C: float, model: LogisticModel, kept: IntArray
+    X: Matrix, labels: IntArray, weights: Array, price: Price, model: LogisticModel, kept: IntArray
 ) -> tuple[FeatureGram, LinearLogisticProblem]:
     """Return the rows with weight and the problem that a model with these parameters solves."""
-    free = np.isinf(C)
+    free = np.isinf(price.C)
     liblinear = model.solver == "liblinear" and model.fit_intercept
     if len(kept) < len(weights):
         X, labels, weights = X[kept], labels[kept], weights[kept]
-    problem = LinearLogisticProblem(
-        labels,
-        weights if free else C * weights,
-        len(model.classes_),
-        intercept=model.fit_intercept and not liblinear,
-        penalised=not free,
-        constant=float(model.intercept_scaling) if liblinear else 0.0,
-    )
+    costs = weights if free else price.C * weights
+    intercept = model.fit_intercept and not liblinear
+    constant = float(model.intercept_scaling) if liblinear else 0.0
+    count = len(model.classes_)
+    problem = LinearLogisticProblem(labels, costs, count, intercept, not free, constant)
+    if price.l1 > 0:
+        problem = SparseLogisticProblem(labels, costs, count, intercept, True, constant, price.l1)
     return FeatureGram.of_rows(X), problem
 
 
@@ -343,12 +400,13 @@ def warn_unfinished(model: Model, status: Status, certificate: Certificate, tol:
     """Warn where the solver stopped before its tolerance."""
     if status is Status.OPTIMAL:
         return
-    name = type(model).__name__
-    solver = f" ({model.solver})" if hasattr(model, "solver") else ""
+    name, steps = type(model).__name__, certificate.iterations
+    said = f"{name} failed to converge"
+    if hasattr(model, "solver"):
+        said = f"{name}: {UNFINISHED[model.solver].format(steps)}"
     warnings.warn(
-        f"{name}{solver} failed to converge: after {certificate.iterations} steps of Newton's "
-        f"method the relative gap is {certificate.relative_gap:.2g} at tol={tol:g}. "
-        f"{status.advice}",
+        f"{said}: after {steps} steps of Newton's method the relative gap is "
+        f"{certificate.relative_gap:.2g} at tol={tol:g}. {status.advice}",
         ConvergenceWarning,
         stacklevel=caller_level(),
     )

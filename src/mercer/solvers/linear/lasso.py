@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from mercer import _fast, _parallel
 from mercer._typing import Array
@@ -20,17 +19,18 @@ from mercer.gram.base import GramMatrix
 from mercer.problems.elastic_net import Bounds, LassoAnswer, LassoProblem
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solution, Status
 from mercer.solvers.linear.gram_cache import ColumnBlock, GramCache
+from mercer.solvers.linear.signed_newton import signed_newton
 
 FIRST_COLUMNS = 200
 """Columns of the first working set."""
 EPOCHS = 40
 """Rounds of coordinate descent between two Newton steps."""
+NEWTON_STEPS = 10
+"""Newton steps in a row; each but the last lets go of weights that would change their sign."""
+EASY_EPOCHS = 10
+"""Rounds after which one Newton step between rounds has shown to be too few."""
 FEW_EPOCHS = 30
 """Rounds over all columns before Newton steps begin, where the whole Gram matrix is at hand."""
-MOST_NEWTON = 2_000
-"""Weights up to which Newton steps are cheap."""
-_JITTER = 1e-12
-"""What is added to the diagonal of dependent columns, as a share of its mean."""
 _EXACT = 1e-12
 """Slopes of used columns, as a share of λ₁, that say that a Newton step has landed."""
 _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
@@ -183,7 +183,7 @@ def _landed(problem: LassoProblem, cache: GramCache, at: LassoAnswer, tol: float
         return at
     block = cache.block(at.w != 0, exactly=True)
     v = at.w[block.columns]
-    if not _newton(problem, block.G, block.q, v):
+    if not signed_newton(problem.l1, problem.l2, block.G, block.q, v):
         return at
     found = cache.evaluate(problem, block.columns, v, v, tol)
     return found if problem.optimal(found, tol) else at
@@ -275,7 +275,10 @@ def _descend(
             _fast.lasso.descend_to_gap(
                 A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, EPOCHS
             )
-            landed = _newton(problem, A, q[used], v)
+            for _ in range(NEWTON_STEPS if epochs > EASY_EPOCHS else 1):
+                landed = signed_newton(problem.l1, problem.l2, A, q[used], v)
+                if landed:
+                    break
             w[used] = v
             g = q - G @ w
         bounds = judge(w, g)
@@ -296,46 +299,3 @@ def _descend(
             break
         best = min(best, gap)
     return epochs, proof
-
-
-def _newton(problem: LassoProblem, G: Array, q: Array, w: Array) -> bool:
-    """Go to the minimum for the present signs, in place, or until a weight changes its sign.
-
-    Weights that would change their sign become zero if the objective falls with that. Tells
-    whether the minimum was reached.
-    """
-    S = np.flatnonzero(w)
-    if not 0 < S.size <= MOST_NEWTON:
-        return False
-    old, signs, g = w[S], np.sign(w[S]), q - G @ w
-    A = G[np.ix_(S, S)]
-    A[np.diag_indices_from(A)] += problem.l2
-    try:
-        factor = linalg.cho_factor(A, check_finite=False)
-    except linalg.LinAlgError:
-        # Columns depend on each other: the step leads far along their null space, to where the
-        # first weight becomes zero.
-        A[np.diag_indices_from(A)] += _JITTER * float(A.trace()) / S.size
-        try:
-            factor = linalg.cho_factor(A, check_finite=False)
-        except linalg.LinAlgError:
-            return False
-    slopes = g[S] - problem.l2 * old - problem.l1 * signs
-    step = linalg.cho_solve(factor, slopes, check_finite=False)
-    crossed = (old + step) * signs <= 0
-    shares = np.divide(-old, step, out=np.ones_like(old), where=crossed)
-    first = np.where(shares <= shares.min(), 0.0, old + shares.min() * step)
-    value = _value(problem, q, w, g)
-    value += 8 * np.finfo(np.float64).eps * abs(value)  # rounding is no reason to stay
-    for trial in (np.where(crossed, 0.0, old + step), first):
-        w[S] = trial
-        if _value(problem, q, w, q - G @ w) <= value:
-            return not crossed.any()
-    w[S] = old
-    return False
-
-
-def _value(problem: LassoProblem, q: Array, w: Array, g: Array) -> float:
-    """Return the objective without ½‖y‖²."""
-    quadratic = -float(w @ (q + g)) / 2
-    return quadratic + problem.l1 * float(np.abs(w).sum()) + problem.l2 * float(w @ w) / 2

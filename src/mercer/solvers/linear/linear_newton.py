@@ -35,14 +35,18 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 FIRST_WINDOW, WINDOW_FACTOR, NARROWEST = 0.1, 0.1, 5
 """The first window in units of the residuals, how it falls, and how often."""
 
-LEAST_CURVATURE = 1e-9
-"""The least first τ, as a share of Σ‖x̃ᵢ‖²: it keeps the systems solvable when C is huge."""
+LEAST_CURVATURE, WIDE_CURVATURE = 1e-9, 1e-5
+"""The least first τ, as a share of Σ‖x̃ᵢ‖²: it keeps the systems solvable when C is huge. With more
+columns than rows most multipliers end far inside a box that C makes wide, whatever C is."""
 
 MOST_STAGES, PATIENCE = 40, 3
 """Most stages, and how many in a row may bring nothing."""
 
-MOST_ROUNDS, MOST_WAITED, POLISHING_STEPS, ROUNDING = 12, 30, 50, 1e-13
+MOST_ROUNDS, MOST_WAITED, POLISHING_STEPS, ROUNDING = 12, 100, 50, 1e-13
 """Limits of a stage: looks at all rows, steps without progress, steps of the last one, rounding."""
+
+WEIGHT_DIGITS = 1e-4
+"""The error of the weights that a stage may leave, as a share of them: the default of ``tol``."""
 
 SAMPLE_SHARE, SAMPLE_TOLERANCE = 16, 0.02
 """The start comes from every 16th row, if those are many, solved roughly."""
@@ -181,7 +185,9 @@ class _WindowStages:
         The second governs while C is so large that a window would hardly smooth at all.
         """
         window = FIRST_WINDOW * self.scale * WINDOW_FACTOR ** min(self.narrowed, NARROWEST)
-        return window, LEAST_CURVATURE * self.total_norm * WINDOW_FACTOR**self.narrowed
+        wide = self.rows.columns > len(self.rows) and not self.problem.D.any()
+        least = WIDE_CURVATURE if wide else LEAST_CURVATURE
+        return window, least * self.total_norm * WINDOW_FACTOR**self.narrowed
 
     def _settled(self) -> bool:
         """Tell whether the next stages are no sharper than the last one."""
@@ -205,6 +211,8 @@ class _WindowStages:
             _fast.piecewise.respond(x, gain, problem.lo, problem.hi, problem.epsilon, self.beta)
             total = self.rows.combine(self.beta)
             accuracy = 0.1 * max(self.tol, 0.1 * window) / self.longest
+            # Weights that are small, as with a tiny C, need as many digits as large ones.
+            accuracy = min(accuracy, WEIGHT_DIGITS * float(np.linalg.norm(total)))
             error = float(np.linalg.norm(self.w - total))
             if error <= accuracy or not reached or self.steps >= self.max_iter:
                 break

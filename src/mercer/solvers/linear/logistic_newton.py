@@ -119,6 +119,17 @@ class LinearLogisticNewton(LogisticNewton[LinearLogisticProblem]):
     def space(self, problem: LinearLogisticProblem, gram: GramMatrix) -> Space:
         return WeightSpace(problem.rows(gram), self.largest_system)
 
+    def run(
+        self,
+        problem: LinearLogisticProblem,
+        gram: GramMatrix,
+        budget: Budget,
+        start: LogisticAnswer | None,
+    ) -> Outcome[LogisticAnswer]:
+        if budget.max_iter == 0:  # the start itself, its biases too
+            return Outcome(problem.zeros(gram) if start is None else start, Status.MAX_ITER)
+        return super().run(problem, gram, budget, start)
+
 
 @dataclass(frozen=True)
 class KernelLogisticNewton(LogisticNewton[LogisticProblem]):
