@@ -11,7 +11,6 @@ from mercer.gram.given import GivenGram
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 
-
 MOST_ROWS = 1000
 """Rows up to which it makes no odds that one thread alone computes all pairs: a millisecond."""
 
