@@ -64,7 +64,7 @@ def test_large_sets_of_problems_are_shared_out(data):
     whole = np.tile(np.arange(150), 5)
     gram = GivenGram(np.exp(-squared)[np.ix_(whole, whole)])
     parts = parts_of(lambda signs: qp.classifier(signs, np.ones(len(signs))), codes[whole])
-    for threads in (1, 2):
+    for threads in (1, 2, 64):  # with more threads than problems, too
         for (rows, problem), mine in zip(
             parts, BoxQPSolver().solve_all(parts, gram, Budget(threads=threads)), strict=True
         ):

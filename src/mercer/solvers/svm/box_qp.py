@@ -143,9 +143,6 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         found: list[Outcome[Array] | None] = [None] * len(parts)
         seconds = np.zeros(len(parts))
         threads = _parallel.thread_count(budget.threads)
-        unlimited = budget.max_iter < 0 and budget.deadline == math.inf and budget.monitor is None
-        if unlimited and all(start is None for start in starts):
-            self._solve_together(parts, K, at, budget, found, threads)
 
         def task(j: int) -> None:
             rows, problem = parts[j]
@@ -159,7 +156,10 @@ class BoxQPSolver(Solver[BoxQP, Array]):
             if answer.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt  # and so are all that are left
 
+        unlimited = budget.max_iter < 0 and budget.deadline == math.inf and budget.monitor is None
         try:
+            if unlimited and all(start is None for start in starts):
+                self._solve_together(parts, K, at, budget, found, threads)
             left = [j for j, answer in enumerate(found) if answer is None]
             if left:
                 _parallel.run(task, left, threads)
@@ -185,9 +185,9 @@ class BoxQPSolver(Solver[BoxQP, Array]):
     ) -> None:
         """Find answers of small problems in a few compiled calls; others stay None."""
         small = [j for j, (_, problem) in enumerate(parts) if len(problem) <= TOGETHER]
-        sizes = np.cumsum([len(parts[j][1]) for j in small])
         if not small:
             return
+        sizes = [len(parts[j][1]) for j in small]
 
         def task(group: Sequence[int]) -> None:
             chosen = [parts[j] for j in group]
@@ -217,8 +217,8 @@ class BoxQPSolver(Solver[BoxQP, Array]):
                     found[j] = Outcome(beta[mine], Status.OPTIMAL, int(steps), values, details)
 
         # Calls short enough that Ctrl-C is heard, and one for each thread where that pays.
-        cells = sum(len(parts[j][1]) ** 2 for j in small)
-        calls = max(1 if cells <= SERIAL else threads, -(-int(sizes[-1]) // ROUND_VARIABLES))
+        wanted = 1 if sum(size * size for size in sizes) <= SERIAL else threads
+        calls = min(len(small), max(wanted, math.ceil(sum(sizes) / ROUND_VARIABLES)))
         if calls == 1:
             task(small)
         else:
