@@ -36,7 +36,7 @@ SERIAL = 400_000
 ALONE = 400
 """Rows up to which a single problem needs no thread but its own."""
 UNTHREADED = 128
-"""Rows up to which a Cholesky factorisation stays on one thread by itself: with 150 a second one
+"""Variables up to which a Cholesky factorisation stays on one thread by itself: with 150 a second one
 took twice as long on quiet cores, and a thousand times as long on busy ones."""
 TOGETHER = 500
 """Variables up to which several problems are solved in one compiled call: their rounds are short.
@@ -98,7 +98,7 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         if budget.max_iter >= 0 or not small or len(problem) > MOST_VARIABLES:
             return self.by_steps(problem, gram, budget, start)
         # Where BLAS has too little to do for threads of its own, nobody needs to hold them.
-        with nullcontext() if n <= UNTHREADED else _parallel.one_blas_thread():
+        with nullcontext() if len(problem) <= UNTHREADED else _parallel.one_blas_thread():
             K, rows = gram.shared()
             matrix = _OnMatrix(self, K, rows, problem, Scratch())
             return matrix.run(problem, budget, start, self._is_fine(problem, budget))
@@ -121,7 +121,7 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         if n <= ALONE and len(parts) == 1 and len(rows) == n and budget.max_iter < 0:
             return [self.solve(problem, gram, budget, start)]
         if share_matrix(n, parts, budget.cache_bytes):
-            few = max(len(rows) for rows, _ in parts) <= UNTHREADED
+            few = max(len(problem) for _, problem in parts) <= UNTHREADED
             # Once, not anew for the matrix and each problem.
             with nullcontext() if few else _parallel.one_blas_thread():
                 return self._share(parts, gram, budget, begins)
