@@ -36,8 +36,8 @@ SERIAL = 400_000
 ALONE = 400
 """Rows up to which a single problem needs no thread but its own."""
 UNTHREADED = 128
-"""Variables up to which a Cholesky factorisation stays on one thread by itself: with 150 a second one
-took twice as long on quiet cores, and a thousand times as long on busy ones."""
+"""Variables up to which a Cholesky factorisation stays on one thread by itself: with 150 a second
+one took twice as long on quiet cores, and a thousand times as long on busy ones."""
 TOGETHER = 500
 """Variables up to which several problems are solved in one compiled call: their rounds are short.
 """
