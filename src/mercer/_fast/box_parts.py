@@ -4,51 +4,17 @@ import numpy as np
 
 from mercer._fast.box_qp import improve, product, violation
 from mercer._fast.jit import jit
-from mercer._typing import Array, Flags, Groups, IntArray
+from mercer._typing import Array, Groups, IntArray
 
-_FINEST = 1e-12
+FINEST = 1e-12
 """Violation that float64 can reach on multipliers of size 1."""
-_FINE_ENOUGH = 1e-9
+FINE_ENOUGH = 1e-9
 """Violation at which one step was enough."""
-_FINE_ROUNDS, _FINE_PAIRS = 8, 1000
+FINE_ROUNDS, FINE_PAIRS = 8, 1000
 """Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
 for each variable."""
 _AT_BOUND = 2.0**-50
 """Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
-
-
-@jit
-def finish(
-    K: Array,
-    idx: IntArray,
-    block: Array,
-    there: Flags,
-    diag: Array,
-    p: Array,
-    lo: Array,
-    hi: Array,
-    group: Groups,
-    groups: int,
-    beta: Array,
-    f: Array,
-    fine: bool,
-) -> float:
-    """Compute f = Kβ in float64; ``fine`` takes active-set steps too, until β is exact.
-
-    One step does, more where the matrix is nearly singular. Returns about how far f is from Kβ.
-    """
-    product(K, idx, beta, f)
-    if not fine:
-        return 0.0
-    improve(K, idx, block, there, diag, p, lo, hi, group, groups, beta, f, _FINEST, 1, 0)
-    product(K, idx, beta, f)
-    if violation(p, f, beta, lo, hi, group, groups) <= _FINE_ENOUGH:
-        return 0.0
-    last = improve(
-        K, idx, block, there, diag, p, lo, hi, group, groups, beta, f, _FINEST, _FINE_ROUNDS,
-        _FINE_PAIRS,
-    )  # fmt: skip
-    return float(last[2])
 
 
 @jit
@@ -86,16 +52,30 @@ def solve_parts(
         for t in range(m):
             diag[t] = K[at[t], at[t]]
             sums[of[t]] += x[t]
+        steps, curved, drift = 0.0, False, 0.0
+        goal, turns, most = tol, rounds, max(pairs, pairs_each * m)
         product(K, at, x, fx)
-        steps, curved, drift, _ = improve(
-            K, at, block, there, diag, px, least, greatest, of, groups, x, fx, tol, rounds,
-            max(pairs, pairs_each * m),
-        )  # fmt: skip
-        # Where f is exact, active-set steps had the last word.
-        if drift != 0.0 and violation(px, fx, x, least, greatest, of, groups) <= tol:
-            drift = finish(
-                K, at, block, there, diag, px, least, greatest, of, groups, x, fx, m <= most_fine
+        # The call stands in a loop, and not three times: Numba compiles it for each place anew.
+        for stage in range(3):
+            taken, bent, drift, _ = improve(
+                K, at, block, there, diag, px, least, greatest, of, groups, x, fx, goal, turns, most
             )
+            if stage == 0:
+                steps, curved = taken, bent
+                # Where f is exact, active-set steps had the last word.
+                if drift == 0.0 or violation(px, fx, x, least, greatest, of, groups) > tol:
+                    break
+            if stage < 2:
+                product(K, at, x, fx)
+                drift = 0.0
+            if m > most_fine:
+                break
+            # One active-set step makes β exact, more do where the matrix is nearly singular.
+            goal, turns, most = FINEST, 1, 0
+            if stage == 1:
+                if violation(px, fx, x, least, greatest, of, groups) <= FINE_ENOUGH:
+                    break
+                turns, most = FINE_ROUNDS, FINE_PAIRS
         settle(least, greatest, x)
         if drift != 0.0:
             product(K, at, x, fx)

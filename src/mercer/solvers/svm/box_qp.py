@@ -401,10 +401,20 @@ class _OnMatrix:
         )  # fmt: skip
 
     def _finish(self, problem: BoxQP, beta: Array, f: Array, fine: bool) -> float:
-        return _fast.box_parts.finish(
-            self.K, self.idx, self.block, self.there, self.diag, problem.p, problem.lo, problem.hi,
-            problem.group, problem.groups, beta, f, fine,
-        )  # fmt: skip
+        """Compute f in float64; ``fine`` takes active-set steps too, until β is exact.
+
+        One step does, more where the matrix is nearly singular. Returns how far f is off.
+        """
+        _fast.box_qp.product(self.K, self.idx, beta, f)
+        if not fine:
+            return 0.0
+        last = _fast.box_parts
+        self._improve(problem, beta, f, last.FINEST, 1, 0)
+        _fast.box_qp.product(self.K, self.idx, beta, f)
+        parts = (problem.lo, problem.hi, problem.group, problem.groups)
+        if _fast.box_qp.violation(problem.p, f, beta, *parts) <= last.FINE_ENOUGH:
+            return 0.0
+        return self._improve(problem, beta, f, last.FINEST, last.FINE_ROUNDS, last.FINE_PAIRS)[2]
 
     def _begin(self, problem: BoxQP, start: Array | None) -> tuple[Array, Array]:
         if start is not None or self.last is None:
