@@ -80,3 +80,18 @@ def test_values_of_a_row_do_not_depend_on_the_others(seed, n, d):
     together = RBF(0.3).direct(a, b)
     for i in range(n):
         assert np.array_equal(RBF(0.3).direct(a[i : i + 1], b)[0], together[i])
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 6, 9])
+def test_any_number_of_columns(columns):
+    X = np.random.default_rng(columns).normal(size=(30, columns))
+    for kernel in DIRECT:
+        np.testing.assert_allclose(kernel.direct(X, X), Gram(kernel, X).dense(), rtol=1e-11)
+        # Rows do not depend on those beside them, nor on whether both sides are one.
+        assert np.array_equal(kernel.direct(X, X[:7]), kernel.direct(X, X)[:, :7])
+
+
+def test_many_rows_are_left_to_threads():
+    kernel = RBF(1.0)
+    assert DirectGram.of(kernel, kernel.encode(np.zeros((1000, 1)))) is not None
+    assert DirectGram.of(kernel, kernel.encode(np.zeros((1001, 1)))) is None

@@ -24,7 +24,7 @@ from mercer._fast.smo import (
 )
 from mercer._typing import Array, Flags, Groups, IntArray, Real, Whole
 
-__all__ = ["ends", "improve", "judge", "product", "violation"]
+__all__ = ["ends", "improve", "judge", "middles", "product", "verdict", "violation"]
 
 _LEAST_NORMAL = 1e-30
 """Well above the least float32 of full precision, 1.2e-38."""
@@ -295,6 +295,41 @@ def ends(
     for g in range(groups):
         result[g, 2] = result[g, 2] / free[g] if free[g] > 0 else np.nan
     return result
+
+
+@jit
+def middles(ends: Array) -> Array:
+    """Return the mean of each group over its free variables, else the middle of its range."""
+    result = np.zeros(ends.shape[0])
+    for g in range(result.size):
+        low, high, mean = ends[g, 0], ends[g, 1], ends[g, 2]
+        below, above = abs(low) < np.inf, abs(high) < np.inf
+        if mean == mean:  # not NaN
+            result[g] = mean
+        elif below and above:
+            result[g] = (low + high) / 2
+        elif below or above:
+            result[g] = low if below else high
+    return result
+
+
+@jit
+def verdict(
+    p: Array,
+    f: Array,
+    row: IntArray,
+    lo: Array,
+    hi: Array,
+    beta: Array,
+    group: Groups,
+    sums: Array,
+) -> tuple[Array, float, tuple[float, float, float, float, float, float]]:
+    """Return the biases of an answer, the violation, and what ``judge`` says with these biases."""
+    limits = ends(p, f, row, lo, hi, beta, group, sums.size)
+    biases, worst = middles(limits), 0.0
+    for g in range(sums.size):
+        worst = max(worst, limits[g, 0] - limits[g, 1])
+    return biases, worst, judge(p, f, row, lo, hi, beta, group, biases, sums)
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._fast.exponentials import double
 from mercer._fast.jit import jit
 from mercer._typing import Array
 
@@ -50,24 +51,53 @@ def scaled_distances(a: Array, b: Array, factor: float, same: bool) -> Array:
     The values of a row do not depend on the rows beside it. Where both batches are the ``same``,
     each pair is computed once.
     """
-    n, d = a.shape
-    m = b.shape[0]
+    n, m = a.shape[0], b.shape[0]
     bt = b.T.copy()
     out = np.empty((n, m))
     for i in range(n):
         start = i if same else 0
-        row = out[i, start:]
-        row[:] = 0.0
-        for k in range(d):
-            x, z = a[i, k], bt[k, start:]
-            for j in range(row.size):
-                difference = x - z[j]
-                row[j] += difference * difference
-        for j in range(row.size):
-            row[j] *= factor
+        _scaled_row(a[i], bt, start, factor, out[i])
     if same:
         mirror_upper(out)
     return out
+
+
+@jit
+def gaussians(a: Array, b: Array, factor: float, same: bool) -> Array:
+    """Return exp(factor · ‖x − z‖²) of all pairs of a few rows, as ``scaled_distances`` does."""
+    n, m = a.shape[0], b.shape[0]
+    bt = b.T.copy()
+    out = np.empty((n, m))
+    for i in range(n):
+        start = i if same else 0
+        _scaled_row(a[i], bt, start, factor, out[i])
+        double(out[i, start:])
+    if same:
+        mirror_upper(out)
+    return out
+
+
+@jit
+def _scaled_row(x: Array, bt: Array, start: int, factor: float, out: Array) -> None:
+    """Write factor · ‖x − z‖² to ``out``, from ``start`` on; four columns are added in one pass."""
+    d, k, row = x.size, 0, out[start:]
+    for j in range(row.size):
+        row[j] = 0.0
+    while k + 4 <= d:
+        x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+        z0, z1, z2, z3 = bt[k, start:], bt[k + 1, start:], bt[k + 2, start:], bt[k + 3, start:]
+        for j in range(row.size):
+            e0, e1, e2, e3 = x0 - z0[j], x1 - z1[j], x2 - z2[j], x3 - z3[j]
+            row[j] += (e0 * e0 + e1 * e1) + (e2 * e2 + e3 * e3)
+        k += 4
+    while k < d:
+        x0, z0 = x[k], bt[k, start:]
+        for j in range(row.size):
+            e0 = x0 - z0[j]
+            row[j] += e0 * e0
+        k += 1
+    for j in range(row.size):
+        row[j] *= factor
 
 
 @jit

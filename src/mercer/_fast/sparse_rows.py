@@ -82,3 +82,49 @@ def add_products(
             value, column = data[p], indices[p]
             for q in range(starts[column], starts[column + 1]):
                 sums[rows[q]] += value * values[q]
+
+
+@jit
+def squared_distances(
+    products: Array,
+    starts: Integers,
+    indices: Integers,
+    data: Array,
+    other_starts: Integers,
+    other_indices: Integers,
+    other_data: Array,
+    columns: int,
+    norms: Array,
+    other_norms: Array,
+    near: Any,
+) -> None:
+    """Turn the inner products of a block into squared distances, in place.
+
+    ‖x−z‖² = ‖x‖² + ‖z‖² − 2⟨x,z⟩ loses digits when the points are close: a pair whose distance
+    is below ``near`` times ‖x‖² + ‖z‖² is computed again from the differences.
+    """
+    n, m = products.shape
+    difference = np.zeros(columns, products.dtype)
+    for i in range(n):
+        row, norm, close = products[i], norms[i], 0
+        for j in range(m):
+            total = norm + other_norms[j]
+            value = total - row[j] - row[j]
+            row[j] = value
+            close += value < near * total
+        if close == 0:
+            continue
+        for j in range(m):
+            if row[j] < near * (norm + other_norms[j]):
+                for p in range(starts[i], starts[i + 1]):
+                    difference[indices[p]] += data[p]
+                for q in range(other_starts[j], other_starts[j + 1]):
+                    difference[other_indices[q]] -= other_data[q]
+                row[j] = 0
+                # A column that both have is 0 again when it is seen the second time.
+                for p in range(starts[i], starts[i + 1]):
+                    row[j] += difference[indices[p]] ** 2
+                    difference[indices[p]] = 0
+                for q in range(other_starts[j], other_starts[j + 1]):
+                    row[j] += difference[other_indices[q]] ** 2
+                    difference[other_indices[q]] = 0

@@ -209,7 +209,9 @@ class KernelMachine(CheckedParameters, BaseEstimator):
         self._sparse = sparse.issparse(X) and argument.compares_objects
         if sparse.issparse(X) and argument.precomputed:
             raise TypeError("Sparse precomputed kernels are not supported.")
-        if argument.takes_vectors and _are_plain(X) and (y is None or _are_targets(y, len(X))):
+        plain = _plain_rows(X) if argument.takes_vectors else None
+        if plain is not None and (y is None or _are_targets(y, len(X))):
+            X = plain
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         elif argument.takes_vectors:
@@ -269,8 +271,10 @@ class KernelMachine(CheckedParameters, BaseEstimator):
         """Check new data against the training data and return them in the form needed."""
         known = vars(self)
         columns = None if "feature_names_in_" in known else known.get("n_features_in_")
-        if "kernel_" in known and _are_plain(X) and X.shape[1] == columns:
-            return X
+        if "kernel_" in known and columns is not None:
+            plain = _plain_rows(X)
+            if plain is not None and plain.shape[1] == columns:
+                return plain
         check_is_fitted(self)
         argument = self.kernel_argument
         if argument.takes_vectors:
@@ -330,18 +334,13 @@ _VECTORS: dict[str, Any] = {
 }
 
 
-def _are_plain(X: Objects) -> bool:
-    """Whether vectors are in the very form that validation would give them."""
-    if not (
-        type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and X.size > 0
-        and X.flags.c_contiguous
-    ):
-        return False
+def _plain_rows(X: Objects) -> Array | None:
+    """Return arrays of numbers in the very form that validation would give them, else None."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype.char not in "fdil":
+        return None
+    rows: Array = np.asarray(X, dtype=np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(X.sum())
+        return rows if math.isfinite(rows.sum()) else None
 
 
 def _are_targets(y: Targets, count: int) -> bool:

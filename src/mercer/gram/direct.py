@@ -11,6 +11,9 @@ from mercer.gram.given import GivenGram
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 
+MOST_ROWS = 1000
+"""Rows up to which it makes no odds that one thread alone computes all pairs: a millisecond."""
+
 
 class DirectGram(GramMatrix):
     """The matrix of rows so few that all of it costs less than to share out the work.
@@ -28,7 +31,7 @@ class DirectGram(GramMatrix):
     def of(cls, kernel: Kernel, points: Points) -> DirectGram | None:
         """Return the matrix of a settled kernel where the points are few vectors, else None."""
         rows = points.rows
-        if rows is None or not kernel.is_direct(rows.size * len(rows)):
+        if rows is None or len(rows) > MOST_ROWS or not kernel.is_direct(rows.size * len(rows)):
             return None
         return cls(kernel, rows)
 

@@ -174,10 +174,10 @@ def _hashable(value: Parameter) -> Any:
         first = array.ravel()[:16].tolist() if array.dtype.kind in "biuf" else []
         return array.shape, *map(float, first)
     try:
-        hash(value)
+        # The number itself: kernels within kernels would be hashed once more at each level.
+        return hash(value)
     except TypeError:
         return type(value)
-    return value
 
 
 def _short(value: Parameter) -> str:

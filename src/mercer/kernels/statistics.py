@@ -70,8 +70,10 @@ class VectorStatistic(Statistic):
 
     def cost(self, points: Points) -> float:
         values = cast(Vectors, points[self.encoder]).values
-        # Zeros of sparse rows cost nothing, so nobody knows.
-        return math.inf if sparse.issparse(values) else float(values.shape[1] / self.pace)
+        if sparse.issparse(values):
+            # Most zeros cost nothing, but what is left is done in compiled loops.
+            return float(values.nnz / max(1, values.shape[0]) / VectorStatistic.pace)
+        return float(values.shape[1] / self.pace)
 
     def prepare(self, A: Points, B: Points) -> tuple[Vectors, Vectors]:
         a = cast(Vectors, A[self.encoder])
@@ -125,10 +127,11 @@ class SquaredDistance(VectorStatistic):
         result = products(a.values, b.values, out)
         near = 1e-3 if result.dtype == np.float32 else 1e-6
         if sparse.issparse(a.values):
-            result *= -2
-            result += a.squared_norms[:, None]
-            result += b.squared_norms
-            _recompute_close(result, a, b, near)
+            x, z = a.values, b.values
+            _fast.sparse_rows.squared_distances(
+                result, x.indptr, x.indices, x.data, z.indptr, z.indices, z.data, x.shape[1],
+                a.squared_norms, b.squared_norms, result.dtype.type(near),
+            )  # fmt: skip
             return result
         _fast.pairwise.squared_distances(
             result, a.values, b.values, a.squared_norms, b.squared_norms, result.dtype.type(near)
@@ -346,8 +349,6 @@ _CHUNK_BYTES = 1 << 24
 """Columns of sparse rows are made dense 16 MiB at a time."""
 _HARMLESS = 16.0
 """Up to this γ‖x‖² a float32 product is off by 4e-6 in the exponent at most."""
-_CLOSE_PAIRS = 4096
-"""Pairs whose distance is computed again directly, at a time."""
 
 
 def check_dimensions(a: Vectors, b: Vectors) -> None:
@@ -361,11 +362,23 @@ def check_dimensions(a: Vectors, b: Vectors) -> None:
 
 def products(a: Any, b: Any, out: Array | None = None) -> Array:
     """Return the dot products of all rows of ``a`` and ``b`` as a dense array."""
+    if sparse.issparse(a) and sparse.issparse(b):
+        return _sparse_products(a, b)
     if sparse.issparse(a) or sparse.issparse(b):
         return np.ascontiguousarray(_dense(a @ b.T))
     fits = out is not None and out.dtype == np.result_type(a, b)
     result: Array = np.matmul(a, b.T, out=out if fits else None)
     return result
+
+
+def _sparse_products(a: Any, b: Any) -> Array:
+    left, right = sparse.csr_array(a), sparse.csr_array(b)
+    out: Array = np.zeros((left.shape[0], right.shape[0]), np.result_type(left, right))
+    _fast.sparse_rows.add_products(
+        left.indptr[:-1], left.indptr[1:], left.indices, left.data,
+        right.indptr[:-1], right.indptr[1:], right.indices, right.data, left.shape[1], out,
+    )  # fmt: skip
+    return out
 
 
 def _check_norms(*sides: Vectors) -> None:
@@ -395,15 +408,6 @@ def _moved_to_origin(a: Vectors, b: Vectors) -> tuple[Any, ...]:
     origin = (total / max(1, len(b.values))).astype(b.values.dtype)
     left = a.values - origin
     return left, left if b is a else b.values - origin
-
-
-def _recompute_close(squared: Array, a: Vectors, b: Vectors, near: float) -> None:
-    """Compute small squared distances of sparse rows again, from the differences."""
-    rows, columns = np.nonzero(squared < near * (a.squared_norms[:, None] + b.squared_norms))
-    for start in range(0, len(rows), _CLOSE_PAIRS):
-        part = slice(start, start + _CLOSE_PAIRS)
-        difference = a.values[rows[part]] - b.values[columns[part]]
-        squared[rows[part], columns[part]] = Vectors(difference).squared_norms
 
 
 def _divide_columns(values: Matrix, scales: tuple[float, ...]) -> Any:

@@ -53,8 +53,7 @@ class BoxQP:
 
     def sums_error(self, beta: Array) -> float:
         """Return how far the sums of the groups are off, as a share of what they add up."""
-        off = np.abs(np.bincount(self.group, beta, self.groups) - self.sums).max()
-        return float(off) / (float(np.abs(beta).sum()) or 1.0)
+        return _fast.box_parts.sums_error(beta, self.group, self.sums)
 
     def feasible(self, start: Array) -> Array:
         """Return multipliers that keep all constraints, near some that may not.
@@ -111,17 +110,15 @@ class BoxQP:
 
     def judge(self, beta: Array, f: Array, biases: Array | None = None, **cost: Any) -> Certificate:
         """Judge β, given f = Kβ in float64, and the biases of the model where it has its own."""
-        sums, ends = self.sums, self._ends(beta, f)
+        sums, parts = self.sums, (self.p, f, self.row, self.lo, self.hi, beta, self.group)
+        middles, violation, numbers = _fast.box_qp.verdict(*parts, sums)
         if biases is None:
-            biases = _middles(ends)
-        price, fault, outside, linear, quadratic, products = _fast.box_qp.judge(
-            self.p, f, self.row, self.lo, self.hi, beta, self.group, biases, sums
-        )
-        violation = 0.0
-        for top, bottom, _ in ends:
-            violation = max(violation, top - bottom)
+            biases = middles
+        else:
+            numbers = _fast.box_qp.judge(*parts, biases, sums)
+        price, fault, outside, linear, quadratic, products = numbers
         # The dual value of multipliers that break a constraint bounds nothing.
-        holds = outside <= ROUNDING * max(1.0, float(np.abs(beta).sum()))
+        holds = outside <= ROUNDING or outside <= ROUNDING * float(np.abs(beta).sum())
         return Certificate(
             problem=self.name,
             primal=quadratic / 2 + price + float(biases @ sums),
@@ -140,16 +137,7 @@ class BoxQP:
 
 
 def _middles(ends: Array) -> Array:
-    """Return the mean of each group over its free variables, else the middle of its range."""
-    result = np.empty(len(ends))
-    for g, (low, high, mean) in enumerate(ends):
-        if not math.isnan(mean):
-            result[g] = mean
-        elif math.isfinite(low) and math.isfinite(high):
-            result[g] = (low + high) / 2
-        else:
-            result[g] = low if math.isfinite(low) else high if math.isfinite(high) else 0.0
-    return result
+    return _fast.box_qp.middles(ends)
 
 
 def classifier(signs: Array, C: Array) -> BoxQP:

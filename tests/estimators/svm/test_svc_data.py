@@ -27,6 +27,7 @@ from mercer import (
     load,
     save,
 )
+from mercer.estimators.svm.classes import ClassLabels
 from mercer.exceptions import IndefiniteKernelWarning, InvalidParameter, NotPositiveDefinite
 from tests.estimators.cases import heart, iris, two_classes
 
@@ -253,3 +254,34 @@ def test_joint_problems_under_their_old_names(name, tmp_path):
     assert load(tmp_path / "m").multi_class == name
     with pytest.raises(ValueError, match="multi_class"):
         SVC(multi_class="crammer singer").fit(X, y)
+
+
+@pytest.mark.parametrize("form", ["float32", "int64", "int32", "columns", "strided"])
+def test_arrays_of_any_numbers_are_read_as_validation_reads_them(form):
+    whole = np.random.default_rng(0).integers(-5, 6, size=(60, 4))
+    y = np.arange(60) % 3
+    given = {
+        "columns": np.asfortranarray(whole.astype(float)),
+        "strided": np.repeat(whole.astype(float), 2, axis=1)[:, ::2],
+    }.get(form, whole.astype(form) if form not in ("columns", "strided") else None)
+    expected = SVC().fit(whole.astype(float).tolist(), y)
+    found = SVC().fit(given, y)
+    assert found.support_vectors_.dtype == np.float64
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_)
+    np.testing.assert_allclose(
+        found.decision_function(given), expected.decision_function(whole.astype(float))
+    )
+    with pytest.raises(ValueError, match="3 features"):
+        found.predict(given[:, :3])
+
+
+@pytest.mark.parametrize("labels", [[3, 1, 3, 0], [7, 900, 7, 7], [-1, 1, -1, 1], [255, 0, 255, 1]])
+def test_classes_are_numbered_in_their_order(labels):
+    for dtype in (np.int64, np.int16):
+        given = np.repeat(np.array(labels, dtype), 5)
+        read = ClassLabels.of(given)
+        classes, codes = np.unique(given, return_inverse=True)
+        assert read.classes.dtype == dtype
+        np.testing.assert_array_equal(read.classes, classes)
+        np.testing.assert_array_equal(read.codes, codes)

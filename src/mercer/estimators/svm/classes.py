@@ -30,12 +30,25 @@ class ClassLabels:
         labels = y if plain else column_or_1d(y, warn=True)
         if not plain:
             check_classification_targets(y)
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes, codes = _numbered(labels)
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"
             )
         return cls(classes, np.asarray(codes, dtype=np.intp), labels)
+
+
+def _numbered(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], IntArray]:
+    """Return what ``np.unique`` does, without sorting where labels are whole numbers near 0."""
+    if labels.dtype.kind in "iu" and labels.size:
+        least, most = int(labels.min()), int(labels.max())
+        if least >= 0 and most < 4 * labels.size:
+            there = np.zeros(most + 1, np.bool_)
+            there[labels] = True
+            numbers: IntArray = np.cumsum(there) - 1
+            return np.flatnonzero(there).astype(labels.dtype), numbers[labels]
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +81,8 @@ def binary_parts(
     parts = []
     for first, second in combinations(range(count), 2):
         rows = np.concatenate([members[first], members[second]])
-        signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
+        signs = np.ones(len(rows))
+        signs[len(members[first]) :] = -1.0
         parts.append(BinaryPart(rows, signs, (second, first)))
     return parts
 

@@ -278,7 +278,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         def make() -> _Stated:
             labels, C = self._labels(data), self._costs(data)
             used = np.flatnonzero(C > 0)
-            if len(np.unique(labels.codes[used])) < 2:
+            if np.count_nonzero(np.bincount(labels.codes[used])) < 2:
                 self._refuse_one_class()
             parts = binary_parts(labels.codes, used, len(labels.classes), self.multi_class)
             return _Stated(labels, C, parts)

@@ -170,15 +170,19 @@ class _Regressor(RegressorMixin, _OneFunction):
         return self._functions(self._read_new(X))[:, 0]
 
     def plan(self, data: FitData) -> BoxPlan[ValueRule]:
-        targets = data.once(
-            "targets", lambda: np.asarray(column_or_1d(data.y, warn=True), dtype=np.float64)
-        )
+        targets = data.once("targets", lambda: _numbers(data.y))
         rows, weights = self._weighted_rows(data)
         problem = self._problem(targets[rows], self.C * weights)
         return self._box_plan(ValueRule(), [(rows, problem)], mean_bias)
 
     def _problem(self, targets: Array, C: Array) -> BoxQP:
         raise NotImplementedError
+
+
+def _numbers(y: Targets) -> Array:
+    """Return targets as an array of float64; what is one already needs no further look."""
+    plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuf"
+    return np.asarray(y if plain else column_or_1d(y, warn=True), dtype=np.float64)
 
 
 @parameters

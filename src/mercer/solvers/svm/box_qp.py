@@ -31,8 +31,16 @@ DENSE = 2000
 """Rows up to which one problem is solved on the whole matrix: it is computed in some 20 ms."""
 SHARED, LARGEST_PART = 5000, 3500
 """The same where several problems share the matrix, and rows of the largest of them."""
+SERIAL = 400_000
+"""Cells of the matrices of several problems up to which other threads come too late to help."""
 ALONE = 400
 """Rows up to which a single problem needs no thread but its own."""
+UNTHREADED = 128
+"""Variables up to which a Cholesky factorisation stays on one thread by itself: with 150 a second
+one took twice as long on quiet cores, and a thousand times as long on busy ones."""
+TOGETHER = 500
+"""Variables up to which several problems are solved in one compiled call: their rounds are short.
+"""
 MOST_VARIABLES = 1500
 """Variables up to which active-set steps on all free ones are cheap: with so many they took a
 quarter of the time of working sets on easy problems, and a third more on very hard ones; with 2,200
@@ -49,14 +57,6 @@ all precautions takes over."""
 FINE, FINE_TOL = 200, 1e-2
 """Variables up to which an answer is made exact, which costs less than the fit around it, and the
 tolerance above which nobody asks for that."""
-_FINEST = 1e-12
-"""Violation that float64 can reach on multipliers of size 1."""
-_FINE_ENOUGH = 1e-9
-"""Violation at which one step was enough."""
-_FINE_PAIRS = 1000
-"""Pair steps among the last ones, where a matrix is nearly singular: a few for each variable."""
-_AT_BOUND = 2.0**-50
-"""Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
 SUMS_ROUNDING = 1e-12
 """Error of a fixed sum, as a share of what it adds up, that rounding of float64 leaves."""
 
@@ -97,8 +97,8 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         small = share_matrix(n, [(everything, problem)], budget.cache_bytes)
         if budget.max_iter >= 0 or not small or len(problem) > MOST_VARIABLES:
             return self.by_steps(problem, gram, budget, start)
-        # Where BLAS has next to nothing to do, holding its threads costs more than they do.
-        with nullcontext() if n <= ALONE else _parallel.one_blas_thread():
+        # Where BLAS has too little to do for threads of its own, nobody needs to hold them.
+        with nullcontext() if len(problem) <= UNTHREADED else _parallel.one_blas_thread():
             K, rows = gram.shared()
             matrix = _OnMatrix(self, K, rows, problem, Scratch())
             return matrix.run(problem, budget, start, self._is_fine(problem, budget))
@@ -121,7 +121,9 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         if n <= ALONE and len(parts) == 1 and len(rows) == n and budget.max_iter < 0:
             return [self.solve(problem, gram, budget, start)]
         if share_matrix(n, parts, budget.cache_bytes):
-            with _parallel.one_blas_thread():  # once, not anew for the matrix and each problem
+            few = max(len(problem) for _, problem in parts) <= UNTHREADED
+            # Once, not anew for the matrix and each problem.
+            with nullcontext() if few else _parallel.one_blas_thread():
                 return self._share(parts, gram, budget, begins)
         solutions = []
         for (rows, problem), start in zip(parts, begins, strict=True):
@@ -137,15 +139,16 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         began = time.perf_counter()
         self.check(parts[0][1], gram)
         K, at = gram.shared()
-        whole, scratch = GivenGram(K, gram.definite).take(at), Scratch()
+        whole, scratch = GivenGram(K, gram.definite), Scratch()
         found: list[Outcome[Array] | None] = [None] * len(parts)
         seconds = np.zeros(len(parts))
+        threads = _parallel.thread_count(budget.threads)
 
         def task(j: int) -> None:
             rows, problem = parts[j]
             begin = time.perf_counter()
             if budget.max_iter >= 0 or len(problem) > MOST_VARIABLES:
-                answer = self.by_steps(problem, whole.take(rows), budget, starts[j])
+                answer = self.by_steps(problem, whole.take(at[rows]), budget, starts[j])
             else:
                 matrix = _OnMatrix(self, K, at[rows], problem, scratch)
                 answer = matrix.run(problem, budget, starts[j], self._is_fine(problem, budget))
@@ -153,19 +156,73 @@ class BoxQPSolver(Solver[BoxQP, Array]):
             if answer.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt  # and so are all that are left
 
+        unlimited = budget.max_iter < 0 and budget.deadline == math.inf and budget.monitor is None
         try:
-            threads = _parallel.thread_count(budget.threads)
-            _parallel.run(task, range(len(parts)), threads)
+            if unlimited and all(start is None for start in starts):
+                self._solve_together(parts, K, at, budget, found, threads)
+            left = [j for j, answer in enumerate(found) if answer is None]
+            if left:
+                _parallel.run(task, left, threads)
         except KeyboardInterrupt:
             budget = budget.but(monitor=lambda violation: True)
         overhead = max(0.0, time.perf_counter() - began - float(seconds.sum())) / len(parts)
         solutions = []
         for j, (rows, problem) in enumerate(parts):
-            part = whole.take(rows)
-            answer = found[j] or self.by_steps(problem, part, budget, starts[j])
+            answer = found[j] or self.by_steps(problem, whole.take(at[rows]), budget, starts[j])
             cost = float(seconds[j]) + overhead
-            solutions.append(self.judged(problem, part, answer, cost, len(rows) ** 2))
+            # The answer brings its product: nothing is asked of the matrix, and no part is taken.
+            solutions.append(self.judged(problem, whole, answer, cost, len(rows) ** 2))
         return solutions
+
+    def _solve_together(
+        self,
+        parts: Sequence[Part],
+        K: Array,
+        at: IntArray,
+        budget: Budget,
+        found: list[Outcome[Array] | None],
+        threads: int,
+    ) -> None:
+        """Find answers of small problems in a few compiled calls; others stay None."""
+        small = [j for j, (_, problem) in enumerate(parts) if len(problem) <= TOGETHER]
+        if not small:
+            return
+        sizes = [len(parts[j][1]) for j in small]
+
+        def task(group: Sequence[int]) -> None:
+            chosen = [parts[j] for j in group]
+            problems = [problem for _, problem in chosen]
+            ends = np.zeros(len(problems) + 1, np.intp)
+            np.cumsum([len(problem) for problem in problems], out=ends[1:])
+            idx = at[np.concatenate([rows[problem.row] for rows, problem in chosen])]
+            beta = np.concatenate([problem.start for problem in problems])
+            f = np.empty(len(beta))
+            numbers = _fast.box_parts.solve_parts(
+                K, idx.astype(np.intp, copy=False), ends,
+                np.concatenate([problem.p for problem in problems]),
+                np.concatenate([problem.lo for problem in problems]),
+                np.concatenate([problem.hi for problem in problems]),
+                np.concatenate([problem.group for problem in problems]), problems[0].groups,
+                beta, f, budget.tol, ROUNDS, PAIRS, PAIRS_EACH,
+                FINE if budget.tol <= FINE_TOL else 0,
+            )  # fmt: skip
+            for k, (j, (steps, curved, left, error)) in enumerate(
+                zip(group, numbers.tolist(), strict=True)
+            ):
+                if left <= budget.tol and error <= SUMS_ROUNDING:
+                    mine, (rows, problem) = slice(ends[k], ends[k + 1]), parts[j]
+                    values = np.zeros(len(rows))
+                    values[problem.row] = f[mine]
+                    details = {"violation": left, "nonconvex": bool(curved)}
+                    found[j] = Outcome(beta[mine], Status.OPTIMAL, int(steps), values, details)
+
+        # Calls short enough that Ctrl-C is heard, and one for each thread where that pays.
+        wanted = 1 if sum(size * size for size in sizes) <= SERIAL else threads
+        calls = min(len(small), max(wanted, math.ceil(sum(sizes) / ROUND_VARIABLES)))
+        if calls == 1:
+            task(small)
+        else:
+            _parallel.run(task, [small[k::calls] for k in range(calls)], threads)
 
     def _is_fine(self, problem: BoxQP, budget: Budget) -> bool:
         return len(problem) <= FINE and budget.tol <= FINE_TOL
@@ -240,13 +297,6 @@ def _merit(problem: BoxQP, answer: Outcome[Array]) -> tuple[bool, float]:
     return answer.status is Status.OPTIMAL, value
 
 
-def _settle(problem: BoxQP, beta: Array) -> None:
-    """Put multipliers on a bound that only rounding keeps them from; one that is free fixes b."""
-    least = _AT_BOUND * np.minimum(problem.hi - problem.lo, np.abs(beta).max())
-    np.copyto(beta, problem.lo, where=beta - problem.lo < least)
-    np.copyto(beta, problem.hi, where=problem.hi - beta < least)
-
-
 class Scratch:
     """Memory that is used again: blocks of float32 values and matrices, of each thread its own."""
 
@@ -313,11 +363,7 @@ class _OnMatrix:
                         if problem.sums_error(beta) <= SUMS_ROUNDING:
                             break
                         beta = problem.feasible(beta)
-                    _fast.box_qp.product(self.K, self.idx, beta, f)
-                    drift = 0.0
-                    if fine:
-                        fine = False
-                        drift = self._polish(problem, beta, f)
+                    drift, fine = self._finish(problem, beta, f, fine), False
                     continue
                 if stop := budget.stop(left):
                     status = stop
@@ -336,7 +382,7 @@ class _OnMatrix:
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
                 break
-        _settle(problem, beta)
+        _fast.box_parts.settle(problem.lo, problem.hi, beta)
         if drift:
             _fast.box_qp.product(self.K, self.idx, beta, f)
             left = _fast.box_qp.violation(problem.p, f, beta, *parts)
@@ -346,15 +392,6 @@ class _OnMatrix:
         details = {"violation": left, "nonconvex": nonconvex}
         return Outcome(beta, status, steps, values, details)
 
-    def _polish(self, problem: BoxQP, beta: Array, f: Array) -> float:
-        """Take an active-set step in float64; more where the matrix is nearly singular."""
-        self._improve(problem, beta, f, _FINEST, 1, 0)
-        _fast.box_qp.product(self.K, self.idx, beta, f)
-        parts = (problem.lo, problem.hi, problem.group, problem.groups)
-        if _fast.box_qp.violation(problem.p, f, beta, *parts) <= _FINE_ENOUGH:
-            return 0.0
-        return self._improve(problem, beta, f, _FINEST, ROUNDS, _FINE_PAIRS)[2]
-
     def _improve(
         self, problem: BoxQP, beta: Array, f: Array, tol: float, rounds: int, pairs: int
     ) -> tuple[int, bool, float, bool]:
@@ -362,6 +399,22 @@ class _OnMatrix:
             self.K, self.idx, self.block, self.there, self.diag, problem.p, problem.lo, problem.hi,
             problem.group, problem.groups, beta, f, tol, rounds, pairs,
         )  # fmt: skip
+
+    def _finish(self, problem: BoxQP, beta: Array, f: Array, fine: bool) -> float:
+        """Compute f in float64; ``fine`` takes active-set steps too, until β is exact.
+
+        One step does, more where the matrix is nearly singular. Returns how far f is off.
+        """
+        _fast.box_qp.product(self.K, self.idx, beta, f)
+        if not fine:
+            return 0.0
+        last = _fast.box_parts
+        self._improve(problem, beta, f, last.FINEST, 1, 0)
+        _fast.box_qp.product(self.K, self.idx, beta, f)
+        parts = (problem.lo, problem.hi, problem.group, problem.groups)
+        if _fast.box_qp.violation(problem.p, f, beta, *parts) <= last.FINE_ENOUGH:
+            return 0.0
+        return self._improve(problem, beta, f, last.FINEST, last.FINE_ROUNDS, last.FINE_PAIRS)[2]
 
     def _begin(self, problem: BoxQP, start: Array | None) -> tuple[Array, Array]:
         if start is not None or self.last is None:

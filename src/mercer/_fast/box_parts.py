@@ -1,0 +1,112 @@
+"""The last steps on box QPs, and several small problems in one compiled call."""
+
+import numpy as np
+
+from mercer._fast.box_qp import improve, product, violation
+from mercer._fast.jit import jit
+from mercer._typing import Array, Groups, IntArray
+
+FINEST = 1e-12
+"""Violation that float64 can reach on multipliers of size 1."""
+FINE_ENOUGH = 1e-9
+"""Violation at which one step was enough."""
+FINE_ROUNDS, FINE_PAIRS = 8, 1000
+"""Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
+for each variable."""
+_AT_BOUND = 2.0**-50
+"""Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
+
+
+@jit
+def solve_parts(
+    K: Array,
+    idx: IntArray,
+    ends: IntArray,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    group: Groups,
+    groups: int,
+    beta: Array,
+    f: Array,
+    tol: float,
+    rounds: int,
+    pairs: int,
+    pairs_each: int,
+    most_fine: int,
+) -> Array:
+    """Solve several problems on rows of one matrix, each by one call of ``improve`` and the rest.
+
+    The variables of problem j stand from ``ends[j]`` on; β holds starts and then answers, and f the
+    products Kβ. Problems of at most ``most_fine`` variables are made exact. Returns for each the
+    pair steps, whether negative curvature was met, the violation and the error of the fixed sums:
+    where these are too large, one call was not enough.
+    """
+    numbers = np.empty((ends.size - 1, 4))
+    for j in range(ends.size - 1):
+        a, b = ends[j], ends[j + 1]
+        m, at, of = b - a, idx[a:b], group[a:b]
+        x, fx, px, least, greatest = beta[a:b], f[a:b], p[a:b], lo[a:b], hi[a:b]
+        block, there = np.empty((m, m), np.float32), np.zeros(m, np.bool_)
+        diag, sums = np.empty(m, np.float32), np.zeros(groups)
+        for t in range(m):
+            diag[t] = K[at[t], at[t]]
+            sums[of[t]] += x[t]
+        steps, curved, drift = 0.0, False, 0.0
+        goal, turns, most = tol, rounds, max(pairs, pairs_each * m)
+        product(K, at, x, fx)
+        # The call stands in a loop, and not three times: Numba compiles it for each place anew.
+        for stage in range(3):
+            taken, bent, drift, _ = improve(
+                K, at, block, there, diag, px, least, greatest, of, groups, x, fx, goal, turns, most
+            )
+            if stage == 0:
+                steps, curved = taken, bent
+                # Where f is exact, active-set steps had the last word.
+                if drift == 0.0 or violation(px, fx, x, least, greatest, of, groups) > tol:
+                    break
+            if stage < 2:
+                product(K, at, x, fx)
+                drift = 0.0
+            if m > most_fine:
+                break
+            # One active-set step makes β exact, more do where the matrix is nearly singular.
+            goal, turns, most = FINEST, 1, 0
+            if stage == 1:
+                if violation(px, fx, x, least, greatest, of, groups) <= FINE_ENOUGH:
+                    break
+                turns, most = FINE_ROUNDS, FINE_PAIRS
+        settle(least, greatest, x)
+        if drift != 0.0:
+            product(K, at, x, fx)
+        numbers[j, 0], numbers[j, 1] = steps, curved
+        numbers[j, 2] = violation(px, fx, x, least, greatest, of, groups)
+        numbers[j, 3] = sums_error(x, of, sums)
+    return numbers
+
+
+@jit
+def settle(lo: Array, hi: Array, beta: Array) -> None:
+    """Put multipliers on a bound that only rounding keeps them from; one that is free fixes b."""
+    largest = 0.0
+    for t in range(beta.size):
+        largest = max(largest, abs(beta[t]))
+    for t in range(beta.size):
+        least = _AT_BOUND * min(hi[t] - lo[t], largest)
+        if beta[t] - lo[t] < least:
+            beta[t] = lo[t]
+        if hi[t] - beta[t] < least:
+            beta[t] = hi[t]
+
+
+@jit
+def sums_error(beta: Array, group: Groups, sums: Array) -> float:
+    """Return how far the sums of the groups are off, as a share of what they add up."""
+    total, off = 0.0, np.zeros(sums.size)
+    for t in range(beta.size):
+        off[group[t]] += beta[t]
+        total += abs(beta[t])
+    worst = 0.0
+    for g in range(sums.size):
+        worst = max(worst, abs(off[g] - sums[g]))
+    return worst / total if total > 0.0 else worst
