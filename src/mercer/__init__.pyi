@@ -32,6 +32,9 @@ from mercer.estimators.network.mlp import (
 from mercer.estimators.network.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.nystrom_map import NystromMap as NystromMap
 from mercer.estimators.ridge.kernel_ridge import KernelRidge as KernelRidge
+from mercer.estimators.ridge.kernel_ridge_classifier import (
+    KernelRidgeClassifier as KernelRidgeClassifier,
+)
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.semi.laplacian_ridge import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian_svc import LaplacianSVC as LaplacianSVC

@@ -125,6 +125,11 @@ _ORDER = dict.fromkeys(
     EQUIVALENCES,
     "rows come in an order of their own, in which a repeated row is no row with twice the step",
 )
+_LEFT_OUT = dict.fromkeys(
+    EQUIVALENCES,
+    "gamma='scale' looks at the rows without their weights, and leave-one-out leaves out a row "
+    "with all of its weight",
+)
 _ONE_CLASS = "check_class_weight_classifiers"
 
 _SVM = "mercer.estimators.svm"
@@ -160,6 +165,12 @@ ROWS = (
     MachineRow(
         "klr", "kernel logistic regression", f"{_LINEAR}.kernel_logistic",
         "KernelLogisticRegression", "classes", excused=_SCALE, command_line=True,
+    ),
+    MachineRow(
+        "kernelridge", "kernel ridge classifier",
+        "mercer.estimators.ridge.kernel_ridge_classifier", "KernelRidgeClassifier", "classes",
+        examples=({}, {"alpha": 0.5, "approximation": 5}),
+        excused=_LEFT_OUT,
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gp_classifier",
