@@ -1,6 +1,8 @@
 """The public names of mercer and the modules they live in; read by ``__init__.py`` too."""
 
 from mercer.data import load_data as load_data
+from mercer.estimators.automatic.auto_classifier import AutoClassifier as AutoClassifier
+from mercer.estimators.automatic.auto_regressor import AutoRegressor as AutoRegressor
 from mercer.estimators.certify import certify as certify
 from mercer.estimators.feature_map import FeatureMap as FeatureMap
 from mercer.estimators.gp.gaussian_process import (

@@ -21,6 +21,7 @@ Task = Literal["classes", "number", "outliers", "features", "density"]
 Takes = Literal["objects", "numbers", "series"]
 
 GROUPS = {
+    "automatic": "Everything by itself",
     "svm": "Support vector machines",
     "ridge": "Kernel ridge regression",
     "gp": "Gaussian processes",
@@ -173,6 +174,10 @@ ROWS = (
         excused=_LEFT_OUT,
     ),
     MachineRow(
+        "auto", "vote of kernel ridge classifiers",
+        "mercer.estimators.automatic.auto_classifier", "AutoClassifier", "classes", "numbers",
+    ),
+    MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gp_classifier",
         "GaussianProcessClassifier", "classes",
     ),
@@ -231,6 +236,10 @@ ROWS = (
     MachineRow(
         "kernelridge", "kernel ridge regression", "mercer.estimators.ridge.kernel_ridge",
         "KernelRidge", "number", command_line=True,
+    ),
+    MachineRow(
+        "auto", "mean of kernel ridge regressions",
+        "mercer.estimators.automatic.auto_regressor", "AutoRegressor", "number", "numbers",
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gaussian_process",
