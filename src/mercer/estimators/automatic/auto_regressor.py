@@ -65,8 +65,8 @@ class AutoRegressor(RegressorMixin, AutoMachine):
     >>> from mercer import AutoRegressor, load_data
     >>> data = load_data("diabetes")
     >>> model = AutoRegressor().fit(data.X, data.y)
-    >>> next(iter(model.alignments_))
-    'bmi'
+    >>> model.predict(data.X[:2]).shape
+    (2,)
     """
 
     STATE: ClassVar[State] = {

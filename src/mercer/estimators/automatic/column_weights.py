@@ -41,9 +41,8 @@ def centred_alignments(Z: Array, Y: Array) -> Array:
     scale = norm * np.linalg.norm(products)
     # A column that never changes has a kernel of nothing but rounding.
     known = scale > 1e-9 * n * np.linalg.norm(products)
-    return np.maximum(
-        np.divide(agreement - chance, scale, out=np.zeros(Z.shape[1]), where=known), 0.0
-    )
+    found = np.divide(agreement - chance, scale, out=np.zeros(Z.shape[1]), where=known)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def powers_of(alignments: Array, power: float) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -32,6 +32,7 @@ from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.estimators.svm.calibration import fit_slope, probabilities
 from mercer.exceptions import InvalidInput
 from mercer.gram.computed import Gram
+from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
@@ -289,14 +290,14 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
         Nystrom.of(self.approximation, type(self).__name__)  # refuses what is none
 
 
+@dataclass(eq=False)
 class _Regression:
     """The functions of a classifier as those of a regression, which one judge knows."""
 
-    def __init__(
-        self, kernel: Any, dual_coef: Array, intercept: Array, fit_intercept: bool
-    ) -> None:
-        self.kernel_, self.dual_coef_, self.intercept_ = kernel, dual_coef, intercept
-        self.fit_intercept = fit_intercept
+    kernel_: Kernel
+    dual_coef_: Array
+    intercept_: float | Array
+    fit_intercept: bool
 
 
 def signs_of(labels: IntArray, classes: int) -> Array:
