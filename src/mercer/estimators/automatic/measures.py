@@ -31,6 +31,10 @@ Measure = Callable[[Array, Array], Judged]
 def area_under_curve(F: Array, Y: Array) -> Judged:
     """Judge by the area under the ROC curve of each function, weighted by the share of its class.
 
+    A row that is left out moves the mean of the others away from it: a machine that knows little
+    more than that mean scores below ½, which works against penalties that are too large. Taking
+    the shift back was tried, and chose no better.
+
     The influence of a row is that of DeLong's estimate: how many rows of the other side it is
     right about, beyond the mean.
 
