@@ -1,4 +1,4 @@
-"""Command line of the benchmarks: list the jobs, run one of them, or run the sweep."""
+"""Command line of the benchmarks: list the jobs, run one of them, the sweep, or the accuracy."""
 
 import argparse
 import sys
@@ -15,9 +15,14 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.sweep.command import main as sweep
 
         return sweep(arguments[1:])
+    if arguments[:1] == ["accuracy"]:
+        from benchmarks.accuracy import main as accuracy
+
+        return accuracy(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="List the benchmark jobs, or run one of them; sweep compares many machines.",
+        description="List the benchmark jobs, or run one of them; sweep compares many "
+        "machines, accuracy scores on small tables.",
     )
     parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
     parser.add_argument("--repeats", type=positive(int), help="timed runs of each contender")

@@ -1,6 +1,8 @@
 """The public names of mercer and the modules they live in; read by ``__init__.py`` too."""
 
 from mercer.data import load_data as load_data
+from mercer.estimators.automatic.auto_classifier import AutoClassifier as AutoClassifier
+from mercer.estimators.automatic.auto_regressor import AutoRegressor as AutoRegressor
 from mercer.estimators.certify import certify as certify
 from mercer.estimators.conformal.conformal import Conformal as Conformal
 from mercer.estimators.feature_map import FeatureMap as FeatureMap
@@ -32,6 +34,9 @@ from mercer.estimators.network.mlp import (
 from mercer.estimators.network.perceptron import Adaline as Adaline, Perceptron as Perceptron
 from mercer.estimators.nystrom_map import NystromMap as NystromMap
 from mercer.estimators.ridge.kernel_ridge import KernelRidge as KernelRidge
+from mercer.estimators.ridge.kernel_ridge_classifier import (
+    KernelRidgeClassifier as KernelRidgeClassifier,
+)
 from mercer.estimators.scaling import NumericScaler as NumericScaler
 from mercer.estimators.semi.laplacian_ridge import LaplacianRidge as LaplacianRidge
 from mercer.estimators.semi.laplacian_svc import LaplacianSVC as LaplacianSVC

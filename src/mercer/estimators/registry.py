@@ -21,6 +21,7 @@ Task = Literal["classes", "number", "outliers", "features", "density"]
 Takes = Literal["objects", "numbers", "series"]
 
 GROUPS = {
+    "automatic": "Everything by itself",
     "svm": "Support vector machines",
     "ridge": "Kernel ridge regression",
     "gp": "Gaussian processes",
@@ -125,6 +126,11 @@ _ORDER = dict.fromkeys(
     EQUIVALENCES,
     "rows come in an order of their own, in which a repeated row is no row with twice the step",
 )
+_LEFT_OUT = dict.fromkeys(
+    EQUIVALENCES,
+    "gamma='scale' looks at the rows without their weights, and leave-one-out leaves out a row "
+    "with all of its weight",
+)
 _ONE_CLASS = "check_class_weight_classifiers"
 
 _SVM = "mercer.estimators.svm"
@@ -160,6 +166,16 @@ ROWS = (
     MachineRow(
         "klr", "kernel logistic regression", f"{_LINEAR}.kernel_logistic",
         "KernelLogisticRegression", "classes", excused=_SCALE, command_line=True,
+    ),
+    MachineRow(
+        "kernelridge", "kernel ridge classifier",
+        "mercer.estimators.ridge.kernel_ridge_classifier", "KernelRidgeClassifier", "classes",
+        examples=({}, {"alpha": 0.5, "approximation": 5}),
+        excused=_LEFT_OUT,
+    ),
+    MachineRow(
+        "auto", "vote of kernel ridge classifiers",
+        "mercer.estimators.automatic.auto_classifier", "AutoClassifier", "classes", "numbers",
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gp_classifier",
@@ -220,6 +236,10 @@ ROWS = (
     MachineRow(
         "kernelridge", "kernel ridge regression", "mercer.estimators.ridge.kernel_ridge",
         "KernelRidge", "number", command_line=True,
+    ),
+    MachineRow(
+        "auto", "mean of kernel ridge regressions",
+        "mercer.estimators.automatic.auto_regressor", "AutoRegressor", "number", "numbers",
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gaussian_process",

@@ -102,6 +102,8 @@ def estimator(
 
 PARTS = {
     "mercer.tuning.auto": ("Tuned",),
+    "mercer.estimators.automatic.auto_machine": ("Member",),
+    "mercer.estimators.automatic.table_coding": ("ColumnCode", "TableCoding"),
     "mercer.estimators.gp.gp_classifier": ("Latent",),
     "mercer.estimators.gp.gp_landmarks": ("LandmarkPosterior", "LandmarkLatent"),
     "mercer.estimators.svm.binary": ("BinaryMachine",),

@@ -1,0 +1,190 @@
+"""What the automatic machines share: a contest on a table, and a vote of the best few."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer._files.fields import COUNT, A, ListOf, Numbers, OneOf, Plain, State, WrongState
+from mercer._sklearn import Interval, num_samples
+from mercer._typing import Array, Objects
+from mercer.estimators.automatic.contest import Candidate, Contest, Entry, race_rows
+from mercer.estimators.automatic.measures import Measure
+from mercer.estimators.automatic.table_coding import TableCoding, codes_of_categories
+from mercer.estimators.base import CheckedParameters
+from mercer.estimators.constructor import parameters
+from mercer.estimators.ridge.kernel_ridge import KernelRidge
+from mercer.estimators.state import SEEN
+from mercer.kernels.encoders import is_frame
+from mercer.kernels.expression import format_kernel
+from mercer.landmarks.choose import Nystrom
+from mercer.problems.certificate import Certificate
+
+RACE_ROWS = 3000
+"""Rows that a contest looks at, and that members learn from exactly: more go by landmarks."""
+_LANDMARKS = 1000
+"""Landmarks of members that learn from more rows: a second for 100,000."""
+_RACE_SHARE = 0.7
+"""The part of a time limit that is for the contest; the members are fitted in the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A machine of the vote, the coding it sees and the factors of its coordinates."""
+
+    coding: int
+    weights: Array
+    machine: KernelRidge
+
+    STATE: ClassVar[State] = {
+        "coding": COUNT,
+        "weights": Numbers("coordinates", low=0),
+        "machine": A(KernelRidge),
+    }
+
+
+@parameters
+class AutoMachine(CheckedParameters, BaseEstimator):
+    """A machine for tables that chooses everything by leave-one-out, and votes."""
+
+    _: KW_ONLY
+    max_members: int = 5
+    time_limit: float | None = None
+    random_state: int = 0
+    codings_: list[TableCoding] = field(init=False)
+    members_: list[Member] = field(init=False)
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_members": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    STATE: ClassVar[State] = {
+        **SEEN,
+        "codings_": ListOf(A(TableCoding)),
+        "members_": ListOf(A(Member)),
+        "leaderboard_": ListOf(A(dict)),
+        "alignments_": A(dict),
+        "loo_values_": OneOf(
+            Numbers("rows", finite=False), Numbers("rows", "functions", finite=False)
+        ),
+        "score_": Plain(),
+    }
+
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where members and codings do not fit."""
+        if not self.members_:
+            raise WrongState("it has no members")
+        for member in self.members_:
+            if member.coding >= len(self.codings_):
+                raise WrongState("a member has a coding that is not there")
+            coordinates = len(self.codings_[member.coding].names)
+            if not len(member.weights) == coordinates == member.machine.n_features_in_:
+                raise WrongState("a member has not one weight for each coordinate")
+
+    @property
+    def certificates_(self) -> list[Certificate]:
+        """How far the fit of each member is from its best one; the choice is not proven."""
+        check_is_fitted(self)
+        return [member.machine.certificate_ for member in self.members_]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # ---- inside --------------------------------------------------------------------------------
+
+    def _read(self, X: Objects, reset: bool) -> Objects:
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=2 if reset else 1,
+            reset=reset,
+        )
+
+    def _contend(self, X: Objects, Y: Array, measure: Measure) -> Array:
+        """Run the contest, fit its winners, and return their mean on rows that were left out."""
+        began = time.perf_counter()
+        limit = math.inf if self.time_limit is None else float(self.time_limit)
+        codings = [TableCoding.of(X)]
+        as_category = codes_of_categories(X)
+        if as_category:
+            codings.append(TableCoding.of(X, as_category))
+        tables = [coding.transform(X) for coding in codings]
+        rows = race_rows(num_samples(X), RACE_ROWS, self.random_state)
+        contest = Contest([Z[rows] for Z in tables], Y[rows], measure, began + _RACE_SHARE * limit)
+        contest.run()
+        voters = contest.voters(self.max_members)
+        growth = math.sqrt(len(Y) / len(rows))
+        self.members_ = []
+        for voter in voters:
+            if self.members_ and time.perf_counter() > began + limit:
+                break
+            weights = contest.weights(voter.candidate)
+            machine = KernelRidge(
+                voter.alpha * growth,
+                kernel=voter.kernel,
+                fit_intercept=True,
+                approximation=None if len(rows) == len(Y) else Nystrom(_LANDMARKS),
+            )
+            machine.fit(tables[voter.candidate.coding] * weights, Y)
+            self.members_.append(Member(voter.candidate.coding, weights, machine))
+        self.codings_ = codings
+        self.score_ = voters[0].judged.score
+        best = codings[voters[0].candidate.coding]
+        self.alignments_ = _by_column(best, contest.alignments(voters[0].candidate.coding))
+        chosen = {voter.candidate for voter in voters[: len(self.members_)]}
+        self.leaderboard_ = [_line(e, contest.entries[0], chosen) for e in contest.entries]
+        values = np.full(Y.shape, np.nan)
+        values[rows] = np.mean([v.left_out for v in voters[: len(self.members_)]], axis=0)
+        return values
+
+    def _mean_values(self, X: Objects) -> Array:
+        """Return the mean of the members' functions: an array of shape (rows, functions)."""
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        used = {member.coding for member in self.members_}
+        tables = {c: self.codings_[c].transform(X) for c in used}
+        values = [
+            member.machine.predict(tables[member.coding] * member.weights)
+            for member in self.members_
+        ]
+        return np.asarray(np.mean(values, axis=0))
+
+
+def _line(entry: Entry, best: Entry, chosen: set[Candidate]) -> dict[str, Any]:
+    candidate = entry.candidate
+    return {
+        "kernel": format_kernel(entry.kernel),
+        "column_weights": candidate.power,
+        "coding": candidate.coding,
+        "alpha": entry.alpha,
+        "score": entry.judged.score,
+        "behind": best.judged.score - entry.judged.score,
+        "noise": best.judged.noise(entry.judged),
+        "member": candidate in chosen,
+        "seconds": entry.seconds,
+    }
+
+
+def _by_column(coding: TableCoding, alignments: Array) -> dict[str, float]:
+    """Return the alignment of each column of the table: that of its best coordinate."""
+    found: dict[str, float] = {}
+    for name, value in zip(coding.owners, alignments, strict=True):
+        found[name] = max(found.get(name, 0.0), float(value))
+    return dict(sorted(found.items(), key=lambda item: -item[1]))

@@ -1,0 +1,240 @@
+"""The contest of kernels, weights of columns, widths and penalties, judged by leave-one-out.
+
+A candidate is a kernel with a width on columns with weights. All its penalties, and the answers for
+rows that were left out, come from one eigendecomposition: no fold is ever fitted. The grid is
+searched from coarse to fine, so that most of it is never looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.automatic.column_weights import (
+    MOST_ROWS as ALIGNED_ROWS,
+    centred_alignments,
+    powers_of,
+)
+from mercer.estimators.automatic.measures import Judged, Measure
+from mercer.estimators.ridge.ridge_matrix import spectrum_of
+from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
+from mercer.gram.feature_gram import gram_of
+from mercer.kernels.base import Kernel
+from mercer.kernels.vectors.dot import Linear
+from mercer.kernels.vectors.matern import Matern
+from mercer.kernels.vectors.radial import RBF, Laplacian
+from mercer.landmarks.choose import Nystrom
+from mercer.landmarks.landmark_gram import approximate
+from mercer.solvers.ridge_path import ridge_path
+
+EXACT_ROWS = 600
+"""Rows up to which the whole matrix is decomposed: a tenth of a second."""
+LANDMARKS = 400
+"""Landmarks through which more rows are judged: as long as 600 rows exactly."""
+POWERS = (0.0, 0.5, 1.0, 2.0)
+"""Powers of the alignments: from equal weights to a choice of columns."""
+_PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)
+"""λ beside the mean of the diagonal of K: from next to interpolation to next to the mean."""
+_FIRST_WIDTHS = (0.3, 3.0)
+"""Beside 1, the widths that the first few are tried with, in median distances."""
+_LEADERS = 3
+"""Candidates of width 1 that are tried with other widths."""
+_FINER = 1.8
+"""Between two widths of the first grid, whose steps are about 3."""
+_MOST_GROWTH = 3
+"""Times that the widths grow beyond the grid, while the best is at its end."""
+_STATISTIC_BYTES = 1 << 28
+"""Memory for distances that all widths share: those of 5,000 rows."""
+
+RADIAL: Mapping[str, Callable[[float | str], Kernel]] = {
+    "Laplacian": lambda width: Laplacian(length_scale=width),
+    "L2 Laplacian": lambda width: Matern(0.5, length_scale=width),
+    "RBF": lambda width: RBF(length_scale=width),
+}
+"""Kernels with a width: of the L1 distance, and two of the Euclidean one."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel by its name, on one coding of the table, with aᵖ as weights of the columns."""
+
+    coding: int
+    power: float
+    kernel: str
+    width: float = 1.0
+
+    def wider(self, factor: float) -> Candidate:
+        """Return the same with another width."""
+        return Candidate(self.coding, self.power, self.kernel, self.width * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A candidate with its best penalty, and how it did on rows that were left out."""
+
+    candidate: Candidate
+    kernel: Kernel
+    alpha: float
+    judged: Judged
+    left_out: Array
+    seconds: float
+
+
+class Coordinates:
+    """Rows of numbers that one coding gives, and the weights that their columns earn."""
+
+    def __init__(self, Z: Array, Y: Array) -> None:
+        self.Z, self._Y = Z, Y
+        self._grams: dict[tuple[str, float], Gram] = {}
+
+    @cached_property
+    def alignments(self) -> Array:
+        """The centred alignment of each column."""
+        return centred_alignments(self.Z[:ALIGNED_ROWS], self._Y[:ALIGNED_ROWS])
+
+    def weights(self, kernel: str, power: float) -> Array:
+        """Return the factors of the columns: aᵖ of an L1 distance, √aᵖ where squares are summed."""
+        weights = powers_of(self.alignments, power)
+        return weights if kernel == "Laplacian" else np.sqrt(weights)
+
+    def gram(self, candidate: Candidate) -> Gram:
+        """Return the matrix of a candidate; all widths share their distances."""
+        key = (candidate.kernel, candidate.power)
+        if key not in self._grams:
+            rows = np.ascontiguousarray(self.Z * self.weights(*key))
+            first = RADIAL[candidate.kernel]("median") if candidate.kernel in RADIAL else Linear()
+            held = _STATISTIC_BYTES if len(rows) <= EXACT_ROWS else 0
+            self._grams[key] = Gram(first, rows, statistic_bytes=held, dtype=np.float64)
+        gram = self._grams[key]
+        if candidate.kernel not in RADIAL:
+            return gram
+        median = float(getattr(gram.kernel, "length_scale"))  # noqa: B009
+        return gram.with_kernel(RADIAL[candidate.kernel](candidate.width * median))
+
+
+class Contest:
+    """Candidates that were judged on the same rows.
+
+    Parameters
+    ----------
+    codings : sequence of arrays of shape (n, columns)
+        The rows, as the codings of the table give them.
+    Y : array of shape (n, functions)
+        The targets.
+    measure : function
+        Judges the values of left-out rows.
+    deadline : float
+        The time after which no candidate is tried any more; one always is.
+    """
+
+    def __init__(
+        self, codings: Sequence[Array], Y: Array, measure: Measure, deadline: float
+    ) -> None:
+        self.Y, self._measure, self._deadline = Y, measure, deadline
+        self._coordinates = [Coordinates(Z, Y) for Z in codings]
+        self._entries: dict[Candidate, Entry] = {}
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All that were tried, the best first."""
+        return sorted(self._entries.values(), key=lambda entry: -entry.judged.score)
+
+    def weights(self, candidate: Candidate) -> Array:
+        """Return the factors of the columns of a candidate."""
+        return self._coordinates[candidate.coding].weights(candidate.kernel, candidate.power)
+
+    def alignments(self, coding: int) -> Array:
+        """Return the alignments of the columns of a coding."""
+        return self._coordinates[coding].alignments
+
+    def run(self) -> None:
+        """Try kernels and weights at one width, then widths of the best, then what is near."""
+        codings = range(len(self._coordinates))
+        laplacians = ("Laplacian", "L2 Laplacian")
+        self.try_all(Candidate(c, p, k) for p in POWERS for c in codings for k in laplacians)
+        self.try_all(
+            entry.candidate.wider(factor)
+            for entry in self.entries[:_LEADERS]
+            for factor in _FIRST_WIDTHS
+        )
+        best = self.entries[0].candidate
+        for power in dict.fromkeys((best.power, 0.0)):
+            self.try_all(Candidate(best.coding, power, kernel) for kernel in ("RBF", "linear"))
+        self.try_all(
+            entry.candidate.wider(factor)
+            for entry in self.entries[:2]
+            for factor in (1 / _FINER, _FINER)
+        )
+        self._grow()
+
+    def try_all(self, candidates: Iterable[Candidate]) -> None:
+        """Judge candidates that were not tried yet, while there is time."""
+        for candidate in candidates:
+            known = candidate in self._entries
+            no_width = candidate.kernel not in RADIAL and candidate.width != 1.0
+            late = bool(self._entries) and time.perf_counter() > self._deadline
+            if not known and not no_width and not late:
+                self._entries[candidate] = self._judge(candidate)
+
+    def voters(self, most: int) -> list[Entry]:
+        """Return the best few whose distance to the best one is not more than its noise."""
+        best, *others = self.entries
+        near = [
+            entry
+            for entry in others
+            if best.judged.score - entry.judged.score <= best.judged.noise(entry.judged)
+        ]
+        return [best, *near[: most - 1]]
+
+    def _grow(self) -> None:
+        """Go on to wider or narrower kernels while the best one is at the end of its widths."""
+        for _ in range(_MOST_GROWTH):
+            best = self.entries[0].candidate
+            if best.kernel not in RADIAL:
+                return
+            line = Candidate(best.coding, best.power, best.kernel)
+            widths = [c.width for c in self._entries if c.wider(1 / c.width) == line]
+            if best.width == max(widths):
+                self.try_all([best.wider(_FINER)])
+            elif best.width == min(widths):
+                self.try_all([best.wider(1 / _FINER)])
+            else:
+                return
+
+    def _judge(self, candidate: Candidate) -> Entry:
+        """Return the best penalty of a candidate, by leave-one-out from one spectrum."""
+        began = time.perf_counter()
+        gram = self._coordinates[candidate.coding].gram(candidate)
+        n = len(self.Y)
+        spectrum = spectrum_of(_matrix(gram, candidate), np.ones(n))
+        scale = float(gram.diag().mean()) or 1.0
+        alphas = np.maximum(_PENALTIES * scale, 10 * spectrum.rounding)
+        path = ridge_path(spectrum, self.Y, alphas, np.ones(n), intercept=True)
+        left_out = self.Y - path.residuals
+        found = [self._measure(values, self.Y) for values in left_out]
+        at = int(np.argmax([judged.score for judged in found]))
+        seconds = time.perf_counter() - began
+        return Entry(candidate, gram.kernel, float(alphas[at]), found[at], left_out[at], seconds)
+
+
+def _matrix(gram: Gram, candidate: Candidate) -> GramMatrix:
+    """Return the matrix that a candidate is judged on: exact, of few features, or on landmarks."""
+    if candidate.kernel not in RADIAL:
+        return gram_of(gram.kernel, gram.points)
+    if gram.shape[0] <= EXACT_ROWS:
+        return gram
+    found = approximate(gram.kernel, gram.points, Nystrom(LANDMARKS, "uniform"), "contest")
+    assert found is not None
+    return found
+
+
+def race_rows(count: int, most: int, random_state: int) -> IntArray:
+    """Return the rows of a contest in random order: all, or as many as it can take."""
+    order = np.random.default_rng(random_state).permutation(count)
+    return order[:most].astype(np.intp)

@@ -1,0 +1,202 @@
+"""A table as rows of numbers: standardised numbers and one-hot categories in one joint distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from mercer._files.fields import FLAG, TEXT, A, ListOf, Number, State
+from mercer._typing import Array, Column, Objects
+from mercer.exceptions import InvalidInput
+from mercer.kernels.encoders import as_narwhals, is_frame, is_missing
+
+MOST_LEVELS = 200
+"""Categories of one column that get a coordinate, the frequent first: more are mostly single rows,
+which are alike only in that they are rare."""
+FEW_VALUES = 10
+"""Whole numbers of so many different values at most may be codes of categories: 10 digits."""
+_FEWEST_VALUES = 3
+"""Two values are the same as a number and as categories, up to a scale."""
+
+
+class NamedColumn(NamedTuple):
+    """A column: floats with NaN, or texts with None, where a value is missing."""
+
+    name: str
+    values: Any
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds floats."""
+        return bool(self.values.dtype.kind == "f")
+
+
+@dataclass(frozen=True)
+class ColumnCode:
+    """How one column becomes coordinates.
+
+    A number is standardised, (x − centre)/scale, with ``fill`` where it is missing; a category has
+    a coordinate of 0 or 1 for each of its ``levels``, and none for a level that was never seen.
+    With ``missing`` there is one more coordinate, which tells where a value is missing.
+    """
+
+    name: str
+    levels: list[str]
+    missing: bool
+    fill: float = 0.0
+    centre: float = 0.0
+    scale: float = 1.0
+
+    STATE: ClassVar[State] = {
+        "name": TEXT,
+        "levels": ListOf(TEXT),
+        "missing": FLAG,
+        **dict.fromkeys(("fill", "centre", "scale"), Number()),
+    }
+
+    @classmethod
+    def of(cls, column: NamedColumn, as_category: bool) -> ColumnCode:
+        """Learn the code of a column from training rows."""
+        values = column.values
+        if not column.is_number or as_category:
+            texts = _texts(values)
+            known = np.array([text for text in texts if text is not None], dtype=object)
+            levels, counts = np.unique(known.astype(str), return_counts=True)
+            frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+            return cls(column.name, [str(v) for v in levels[frequent]], len(known) < len(texts))
+        known = values[~np.isnan(values)]
+        missing = len(known) < len(values)
+        if not len(known):
+            return cls(column.name, [], missing)
+        fill = float(np.median(known))
+        filled = np.where(np.isnan(values), fill, values)
+        scale = float(filled.std())
+        tiny = 10 * np.finfo(np.float64).eps * float(np.abs(filled).max())
+        return cls(
+            column.name, [], missing, fill, float(filled.mean()), scale if scale > tiny else 1.0
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """What the coordinates are called."""
+        levels = [f"{self.name} = {level}" for level in self.levels] or [self.name]
+        return [*levels, f"{self.name} is missing"] if self.missing else levels
+
+    def coordinates(self, values: Column) -> Array:
+        """Return the coordinates of a column: an array of shape (rows, len(names))."""
+        if self.levels:
+            texts = _texts(values)
+            gone = np.array([text is None for text in texts])
+            main = texts[:, None] == np.array(self.levels, dtype=object)
+        else:
+            gone = np.isnan(values)
+            main = ((np.where(gone, self.fill, values) - self.centre) / self.scale)[:, None]
+        parts = [main, gone[:, None]] if self.missing else [main]
+        return np.hstack(parts).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class TableCoding:
+    """How a table becomes rows of numbers, learnt from training rows alone.
+
+    Columns of frames (pandas, polars, pyarrow) may hold numbers, truth values, dates, texts or
+    categories; arrays hold numbers. NaN and nulls are missing values.
+    """
+
+    codes: list[ColumnCode]
+
+    STATE: ClassVar[State] = {"codes": ListOf(A(ColumnCode))}
+
+    @classmethod
+    def of(cls, X: Objects, as_category: Sequence[str] = ()) -> TableCoding:
+        """Learn the codes; ``as_category`` names columns of numbers that are categories."""
+        codes = [ColumnCode.of(column, column.name in as_category) for column in columns_of(X)]
+        if not codes:
+            raise InvalidInput("The table has no columns; at least one is needed.")
+        return cls(codes)
+
+    @property
+    def names(self) -> list[str]:
+        """What the coordinates are called."""
+        return [name for code in self.codes for name in code.names]
+
+    @property
+    def owners(self) -> list[str]:
+        """The column that each coordinate belongs to."""
+        return [code.name for code in self.codes for _ in code.names]
+
+    def transform(self, X: Objects) -> Array:
+        """Return the rows as numbers, in the order of the training columns."""
+        given = {column.name: column for column in columns_of(X)}
+        parts = []
+        for code in self.codes:
+            if code.name not in given:
+                raise InvalidInput(
+                    f"The table has no column {code.name!r}, which was there in fit. Give a table "
+                    "with the same columns."
+                )
+            column = given[code.name]
+            if not code.levels and not column.is_number:
+                raise InvalidInput(
+                    f"Column {code.name!r} held numbers in fit and holds texts now. Give numbers."
+                )
+            parts.append(code.coordinates(column.values))
+        return np.ascontiguousarray(np.hstack(parts))
+
+
+def columns_of(X: Objects) -> Iterator[NamedColumn]:
+    """Give the columns of a frame, or of an array of numbers, one by one."""
+    if not is_frame(X):
+        for j, values in enumerate(np.asarray(X, dtype=np.float64).T):
+            yield NamedColumn(str(j), values)
+        return
+    for column in as_narwhals(X).iter_columns():
+        yield NamedColumn(str(column.name), _plain_values(column))
+
+
+def codes_of_categories(X: Objects) -> list[str]:
+    """Return the columns of few different whole numbers, which may stand for categories."""
+    found = []
+    for name, values in columns_of(X):
+        if values.dtype.kind != "f":
+            continue
+        different = np.unique(values[~np.isnan(values)])
+        whole = bool((different == np.rint(different)).all())
+        if whole and _FEWEST_VALUES <= len(different) <= FEW_VALUES:
+            found.append(name)
+    return found
+
+
+def _plain_values(column: Column) -> Any:
+    """Return a column of a frame as floats with NaN, or as texts with None."""
+    import narwhals.stable.v2 as nw
+
+    kind = column.dtype
+    if kind.is_temporal() and str(kind) != "Time":
+        # Days: the joint distance standardises them anyway.
+        gone = column.is_null().to_numpy()
+        ticks = column.cast(nw.Datetime("us")).cast(nw.Int64).fill_null(0).to_numpy()
+        return np.where(gone, np.nan, np.asarray(ticks, dtype=np.float64) / 86_400e6)
+    values = column.to_list()
+    if kind.is_numeric() or kind == nw.Boolean:
+        floats = [np.nan if is_missing(value) else float(value) for value in values]
+        found = np.array(floats, dtype=np.float64)
+        if np.isinf(found).any():
+            row = int(np.flatnonzero(np.isinf(found))[0])
+            raise InvalidInput(
+                f"Column {column.name!r} holds infinity in row {row}. Leave the value empty, or "
+                "give a number."
+            )
+        return found
+    return np.array([None if is_missing(value) else str(value) for value in values], dtype=object)
+
+
+def _texts(values: Column) -> Any:
+    """Return levels as texts, whole numbers without a point, None where a value is missing."""
+    if values.dtype.kind != "f":
+        return values
+    written = [None if np.isnan(v) else f"{v:g}" for v in values]
+    return np.array(written, dtype=object)

@@ -1,0 +1,161 @@
+"""Automatic machines: mixed tables, probabilities, proofs, files, limits of time, bad input."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import cross_val_score
+
+from mercer import AutoClassifier, AutoRegressor, certify, load, load_data, read_table, save
+from mercer.estimators.automatic import auto_machine
+from mercer.estimators.automatic.auto_classifier import fit_logits
+from mercer.exceptions import InvalidInput
+
+
+def mixed(n, seed=0):
+    random = np.random.default_rng(seed)
+    size = random.normal(size=n)
+    colour = random.choice(["red", "green", "blue"], n)
+    weight = np.where(random.random(n) < 0.1, np.nan, random.lognormal(size=n))
+    noise = random.normal(size=(n, 3))
+    signal = np.where(colour == "red", size, -size) + 0.3 * random.normal(size=n)
+    frame = {"size": size, "colour": colour, "weight": weight}
+    frame |= {f"noise {j}": noise[:, j] for j in range(3)}
+    return frame, signal
+
+
+FRAME, SIGNAL = mixed(240)
+TEST, TRUTH = mixed(200, 1)
+CLASSES = np.where(SIGNAL > 0, "up", "down")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return AutoClassifier().fit(pd.DataFrame(FRAME), CLASSES)
+
+
+def test_a_mixed_table_is_learnt_as_well_as_by_a_forest(model):
+    test = pd.DataFrame(TEST)
+    y = np.where(TRUTH > 0, "up", "down")
+    area = roc_auc_score(y == "up", model.predict_proba(test)[:, 1])
+    numbers = pd.get_dummies(pd.DataFrame(FRAME).fillna(0))
+    forest = RandomForestClassifier(100, random_state=0).fit(numbers, CLASSES)
+    rival = roc_auc_score(y == "up", forest.predict_proba(pd.get_dummies(test.fillna(0)))[:, 1])
+    assert area > rival - 0.01
+    assert log_loss(y, model.predict_proba(test)) < 0.45
+    assert model.score(test, y) > 0.8
+    # The columns that matter are found: by themselves they say little, together nearly all.
+    assert set(list(model.alignments_)[:6]) == set(FRAME)
+
+
+def test_every_member_has_its_proof(model):
+    assert 1 <= len(model.members_) <= 5
+    assert all(c.relative_gap < 1e-9 for c in model.certificates_)
+    member = model.members_[0]
+    Z = model.codings_[member.coding].transform(pd.DataFrame(FRAME)) * member.weights
+    signs = np.where(CLASSES == "up", 1.0, -1.0)[:, None]
+    assert certify(member.machine, Z, signs).relative_gap < 1e-9
+    mine = [line for line in model.leaderboard_ if line["member"]]
+    assert len(mine) == len(model.members_)
+    assert mine[0]["score"] == model.score_ == model.leaderboard_[0]["score"]
+
+
+def test_decisions_probabilities_and_answers_agree(model):
+    test = pd.DataFrame(TEST)
+    odds = model.decision_function(test)
+    np.testing.assert_allclose(model.predict_proba(test)[:, 1], 1 / (1 + np.exp(-odds)))
+    np.testing.assert_array_equal(model.predict(test) == "up", odds > 0)
+    np.testing.assert_array_equal(
+        model.predict_proba(pl.DataFrame(TEST).fill_nan(None)), model.predict_proba(test)
+    )
+
+
+def test_models_go_to_files(model, tmp_path):
+    save(model, tmp_path / "auto.mercer")
+    again = load(tmp_path / "auto.mercer")
+    test = pd.DataFrame(TEST)
+    np.testing.assert_array_equal(again.predict_proba(test), model.predict_proba(test))
+    assert again.leaderboard_ == model.leaderboard_
+    assert again.alignments_ == model.alignments_
+
+
+def test_three_classes_and_other_measures():
+    table = read_table("penguins", "species")
+    frame, species = table.frame.to_pandas(), np.asarray(table.target)
+    X, y = frame[::2], species[::2]
+    for scoring in ("auc", "log_loss", "brier"):
+        machine = AutoClassifier(scoring=scoring, max_members=2).fit(X, y)
+        assert len(machine.members_) <= 2
+        assert machine.score(frame[1::2], species[1::2]) > 0.97
+    np.testing.assert_allclose(machine.predict_proba(X).sum(axis=1), 1)
+
+
+def test_numbers():
+    data = load_data("diabetes")
+    X, y = data.X, data.y
+    machine = AutoRegressor().fit(X[:300], y[:300])
+    assert machine.score(X[300:], y[300:]) > 0.42
+    honest = 1 - np.mean((machine.loo_values_ - y[:300]) ** 2) / np.var(y[:300])
+    assert 0.4 < honest < 0.6
+    shifted = AutoRegressor().fit(X[:300], 1e6 + 1e3 * y[:300])
+    np.testing.assert_allclose(
+        shifted.predict(X[300:]), 1e6 + 1e3 * machine.predict(X[300:]), rtol=1e-6
+    )
+    assert AutoRegressor(scoring="absolute_error").fit(X[:100], y[:100]).score_ < 0
+
+
+def test_pure_noise_gives_the_shares_of_the_classes():
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(150, 4)), (random.random(150) < 0.2).astype(int)
+    machine = AutoClassifier().fit(X, y)
+    new = random.normal(size=(300, 4))
+    truth = (random.random(300) < 0.2).astype(int)
+    shares = DummyClassifier(strategy="prior").fit(X, y).predict_proba(new)
+    assert log_loss(truth, machine.predict_proba(new)) < 1.1 * log_loss(truth, shares)
+
+
+def test_many_rows_go_by_landmarks(monkeypatch):
+    monkeypatch.setattr(auto_machine, "RACE_ROWS", 120)
+    monkeypatch.setattr(auto_machine, "_LANDMARKS", 100)
+    machine = AutoClassifier(max_members=1).fit(pd.DataFrame(FRAME), CLASSES)
+    assert machine.members_[0].machine.dual_coef_.shape == (100, 1)
+    assert np.isnan(machine.loo_values_).sum() == 120
+    assert machine.score(pd.DataFrame(TEST), np.where(TRUTH > 0, "up", "down")) > 0.7
+
+
+def test_a_time_limit_is_kept():
+    began = time.process_time()
+    machine = AutoClassifier(time_limit=1e-6).fit(pd.DataFrame(FRAME), CLASSES)
+    assert len(machine.leaderboard_) == len(machine.members_) == 1
+    assert time.process_time() - began < 3
+
+
+def test_certainty_is_never_reached_by_classes_without_mistakes():
+    F = np.r_[np.full((10, 2), [1.0, -1.0]), np.full((10, 2), [-1.0, 1.0])]
+    a, b = fit_logits(F, np.repeat([0, 1], 10), 2)
+    p = 1 / (1 + np.exp(-(2 * a + b[0] - b[1])))
+    assert p == pytest.approx(11 / 12, abs=1e-3)
+
+
+def test_in_the_hands_of_scikit_learn():
+    scores = cross_val_score(
+        AutoClassifier(time_limit=0.5), pd.DataFrame(FRAME), CLASSES, cv=2, scoring="roc_auc"
+    )
+    assert scores.mean() > 0.7
+
+
+def test_bad_input_is_named():
+    frame = pd.DataFrame(FRAME)
+    with pytest.raises(InvalidInput, match="only one class"):
+        AutoClassifier().fit(frame, np.ones(len(frame)))
+    with pytest.raises(ValueError, match="'scoring' parameter"):
+        AutoClassifier(scoring="accuracy").fit(frame, CLASSES)
+    with pytest.raises(ValueError, match="y to be passed"):
+        AutoRegressor().fit(frame, None)
+    with pytest.raises(ValueError, match="feature names"):
+        AutoClassifier(time_limit=0.1).fit(frame, CLASSES).predict(frame.drop(columns="size"))

@@ -1,0 +1,85 @@
+"""The contest: leave-one-out against fits without the row, the vote, and its time."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+from mercer import KernelRidge
+from mercer.estimators.automatic import contest as module
+from mercer.estimators.automatic.contest import Candidate, Contest
+from mercer.estimators.automatic.measures import squared_error
+
+RANDOM = np.random.default_rng(0)
+Z = RANDOM.normal(size=(60, 4))
+Y = np.c_[np.sin(2 * Z[:, 0]) + 0.1 * RANDOM.normal(size=60), Z[:, 1]]
+
+
+def contest(Z=Z, Y=Y, deadline=math.inf):
+    return Contest([Z], Y, squared_error, deadline)
+
+
+@pytest.mark.parametrize("kernel", ["Laplacian", "L2 Laplacian", "RBF", "linear"])
+def test_values_are_those_of_machines_that_never_saw_the_row(kernel):
+    race = contest()
+    candidate = Candidate(0, 1.0, kernel)
+    race.try_all([candidate])
+    (entry,) = race.entries
+    rows = Z * race.weights(candidate)
+    machine = KernelRidge(entry.alpha, kernel=entry.kernel, fit_intercept=True)
+    for left_out in (0, 31):
+        rest = np.delete(np.arange(60), left_out)
+        value = machine.fit(rows[rest], Y[rest]).predict(rows[[left_out]])[0]
+        np.testing.assert_allclose(entry.left_out[left_out], value, rtol=1e-6)
+    assert entry.judged.score == pytest.approx(-((entry.left_out - Y) ** 2).mean())
+
+
+def test_columns_that_matter_are_weighted_and_widths_grow():
+    y = np.sign(Z[:, :1])
+    race = contest(Y=y)
+    race.run()
+    assert race.entries[0].candidate.power > 0
+    weights = race.weights(race.entries[0].candidate)
+    assert weights[0] == 1
+    assert (weights[1:] < 0.7).all()
+    # A straight line: the widest kernel is the best of the Laplacians, so they grow.
+    line = contest(Y=Z[:, 1:2])
+    line.run()
+    assert line.entries[0].candidate.kernel == "linear"
+    scores = [entry.judged.score for entry in line.entries]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_vote_leaves_out_what_is_worse_than_noise():
+    race = contest(Y=Z[:, 1:2])
+    race.run()
+    assert [entry.candidate.kernel for entry in race.voters(5)] == ["linear"] * len(race.voters(5))
+    noisy = contest(Y=RANDOM.normal(size=(60, 1)))
+    noisy.run()
+    assert len(noisy.voters(5)) == 5
+    assert noisy.voters(1) == noisy.entries[:1]
+
+
+def test_many_rows_are_judged_through_landmarks(monkeypatch):
+    exact = contest()
+    exact.try_all([Candidate(0, 0.0, "RBF", 2.0)])
+    monkeypatch.setattr(module, "EXACT_ROWS", 20)
+    monkeypatch.setattr(module, "LANDMARKS", 60)
+    through = contest()
+    through.try_all([Candidate(0, 0.0, "RBF", 2.0)])
+    # 60 landmarks are all rows: the same but for rounding.
+    np.testing.assert_allclose(
+        through.entries[0].left_out, exact.entries[0].left_out, rtol=1e-4, atol=1e-5
+    )
+    monkeypatch.setattr(module, "LANDMARKS", 30)
+    few = contest()
+    few.try_all([Candidate(0, 0.0, "RBF", 2.0)])
+    assert few.entries[0].judged.score < 0.5 * exact.entries[0].judged.score + 0.1
+
+
+def test_without_time_one_candidate_is_judged():
+    race = contest(deadline=time.perf_counter() - 1)
+    race.run()
+    assert len(race.entries) == 1
+    assert len(race.voters(5)) == 1
