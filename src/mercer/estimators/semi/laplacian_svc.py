@@ -24,6 +24,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import Training
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.semi.unlabelled import is_marked
 from mercer.estimators.state import check_classes
@@ -153,7 +154,7 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
         assert_all_finite(labels[labelled], input_name="y")
         self.classes_ = self._read_classes(labels[labelled], len(labels))
         pose = self._pose(labels, labelled)
-        found = self._fit_functions(X, labelled, pose)
+        found = self._fit_functions(X, labels.copy(), labelled, pose)
         self.dual_coef_, self.intercept_ = np.ascontiguousarray(found.coef.T), found.bias
         self.transduction_ = self._decide(found.values)
         return self
@@ -221,6 +222,11 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
             ]
 
         return pose
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        labels = training.targets
+        labelled = np.flatnonzero(~is_marked(labels, self.unlabelled))
+        return [self._judge_points(training.points, self._pose(labels, labelled))]
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""

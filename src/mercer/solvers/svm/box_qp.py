@@ -284,7 +284,9 @@ class _OnMatrix:
         self.patience = max(2, min(PATIENCE, PATIENCE_VARIABLES // m))
         self.pairs = max(PAIRS, PAIRS_EACH * m)
         self.block, self.there = scratch.block(m), np.zeros(m, np.bool_)
-        self.diag = K[self.idx, self.idx].astype(np.float32)
+        diagonal = K[self.idx, self.idx]
+        self.diag, self.greatest = diagonal.astype(np.float32), float(np.abs(diagonal).max())
+        self.variables = np.arange(m)
         self.last: BoxQP | None = None
         self.beta: Array = np.zeros(m)
         self.f: Array = np.zeros(m)
@@ -311,7 +313,13 @@ class _OnMatrix:
                     # float64 has the last word: on f, and on the fixed sums.
                     if drift == 0.0:
                         if problem.sums_error(beta) <= SUMS_ROUNDING:
-                            break
+                            if nonconvex or math.isinf(budget.gap):
+                                break  # where curvature is negative there is no gap to close
+                            sharper, status = self._sharper(problem, budget, beta, f, left)
+                            if not sharper:
+                                break
+                            tol, idle, best = sharper, 0, math.inf
+                            continue
                         beta = problem.feasible(beta)
                     _fast.box_qp.product(self.K, self.idx, beta, f)
                     drift = 0.0
@@ -344,7 +352,16 @@ class _OnMatrix:
         values = np.zeros(len(self.rows))
         values[problem.row] = f
         details = {"violation": left, "nonconvex": nonconvex}
-        return Outcome(beta, status, steps, values, details)
+        return Outcome(beta, status, steps, values, details, gap_seen=budget.gap < math.inf)
+
+    def _sharper(
+        self, problem: BoxQP, budget: Budget, beta: Array, f: Array, left: float
+    ) -> tuple[float, Status]:
+        """Return the violation that the gap asks for, 0 for none, and what to call the answer."""
+        gap = problem.gap(beta, f, self.variables).relative
+        floor = 2.0**-52 * self.greatest * float(np.abs(beta).sum())
+        met = budget.met(left, gap)
+        return budget.sharper(left, gap, floor), Status.OPTIMAL if met else Status.STALLED
 
     def _polish(self, problem: BoxQP, beta: Array, f: Array) -> float:
         """Take an active-set step in float64; more where the matrix is nearly singular."""
