@@ -128,6 +128,15 @@ def test_the_word_optimal_means_the_gap():
             assert judged.relative_gap <= 1e-3
 
 
+def test_an_optimum_of_nothing_is_met_within_rounding():
+    # The hulls of the classes meet, so that no hyperplane keeps any of the points off.
+    mixed = (np.arange(80) % 2).astype(int)
+    judged = mercer.NuSVC(kernel="linear", nu=0.9).fit(X, mixed).certificate_
+    assert abs(judged.primal) <= judged.rounding
+    assert judged.optimal
+    assert judged.status == "optimal"
+
+
 def test_the_status_of_a_solver_stands_only_where_the_values_show_it():
     sound = mercer.SVC().fit(X, (NUMBERS > 0).astype(int)).certificate_
     far = replace(sound, primal=2 * sound.primal)

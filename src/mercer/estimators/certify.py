@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer._sklearn import fitted_gamma
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
 from mercer.estimators.kernel_argument import kernel_argument
+from mercer.estimators.linear.linear_judge import linear_judge
 from mercer.estimators.linear.logistic_judge import is_logistic, judge_logistic
 from mercer.estimators.ridge.ridge_judge import is_ridge, judge_ridge
 from mercer.estimators.svm.svm_judge import judge_classes, judge_function, kind_of
@@ -20,13 +21,14 @@ from mercer.problems.certificate import Certificate
 def certify(
     model: Model, X: Objects, y: Targets = None, sample_weight: SampleWeights = None
 ) -> Certificate:
-    """Judge a fitted support vector machine, kernel ridge or logistic regression from scratch.
+    """Judge a fitted machine from scratch.
 
-    Takes the multipliers and the bias of the model and nothing else from its solver: the kernel
-    matrix, the decision values, the primal and the dual objective are all computed here from the
-    data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge
-    and LogisticRegression of mercer and of scikit-learn, and for KernelLogisticRegression and
-    GaussianProcessRegressor of mercer.
+    Takes the multipliers, weights and biases of the model and nothing else from its solver: the
+    kernel matrix, the decision values, the primal and the dual objective are all computed here from
+    the data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM,
+    KernelRidge, LogisticRegression, LinearSVC, LinearSVR, Ridge, Lasso and ElasticNet of mercer and
+    of scikit-learn, and for KernelLogisticRegression, GaussianProcessRegressor, LaplacianSVC and
+    LaplacianRidge of mercer.
 
     Parameters
     ----------
@@ -48,12 +50,16 @@ def certify(
         return judge_ridge(model, X, y, sample_weight)
     if is_logistic(model):
         return judge_logistic(model, X, y, sample_weight)
+    linear = linear_judge(model)
+    if linear is not None:
+        return linear(model, X, y, sample_weight)
     kind = kind_of(model)
     if kind is None:
         raise InvalidType(
             f"certify: {type(model).__name__} is not a machine that can be judged yet. It takes "
-            "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and LogisticRegression, mercer's or "
-            "scikit-learn's, KernelLogisticRegression and GaussianProcessRegressor."
+            "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, LogisticRegression, LinearSVC, "
+            "LinearSVR, Ridge, Lasso and ElasticNet, mercer's or scikit-learn's, "
+            "KernelLogisticRegression and GaussianProcessRegressor."
         )
     kernel, points = _settled(model, X)
     n = len(points)

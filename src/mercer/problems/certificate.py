@@ -171,10 +171,15 @@ class Certificate:
         return self.gap >= -2 * self.rounding and math.isfinite(self.rounding)
 
     @property
+    def within_rounding(self) -> bool:
+        """Whether the optimum is so near 0 that float64 sees no gap, however large its share."""
+        far = self.relative_gap > OPTIMAL_GAP
+        return far and self.bounds and self.gap <= (self.rounding or 0.0)
+
+    @property
     def optimal(self) -> bool:
         """Whether the gap is at most 10⁻³ of the optimum, or too small for float64 to see."""
-        small = self.relative_gap <= OPTIMAL_GAP or self.gap <= (self.rounding or 0.0)
-        return self.bounds and small
+        return self.bounds and (self.relative_gap <= OPTIMAL_GAP or self.within_rounding)
 
     def under(self, status: str, tol: float = OPTIMAL_GAP) -> Self:
         """Return the same with the status of a solver, which stands only where the values show it.
@@ -207,6 +212,8 @@ class Certificate:
             return STATIONARY if self.curvature == REFUTED else UNKNOWN
         if not self.bounds:
             return f"no bound, the values {self.dual:.3g} and {self.primal:.3g} show none{status}"
+        if self.within_rounding:
+            return f"within rounding, {self.rounding:.2g}, of the optimum{status}"
         return f"within {self.distance:.2g} of the optimum{status}"
 
     def _table(self) -> list[tuple[str, str]]:

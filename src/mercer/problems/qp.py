@@ -24,10 +24,9 @@ class Gap(NamedTuple):
     scale: float
     terms: float
 
-    @property
-    def relative(self) -> float:
-        """The gap as a share of the values; 0 where it is within the rounding of the sums."""
-        if self.gap <= _SUMS_ROUNDING * self.terms:
+    def relative(self, rounding: float = 0.0) -> float:
+        """Return the gap as a share of the values; 0 where rounding of that size explains it."""
+        if self.gap <= max(_SUMS_ROUNDING * self.terms, rounding):
             return 0.0
         return self.gap / self.scale if self.gap < math.inf else math.inf
 
@@ -67,6 +66,12 @@ class BoxQP:
     def sums(self) -> Array:
         """The fixed sum s_g of each group; not to be changed."""
         return np.bincount(self.group, self.start, self.groups).astype(np.float64)
+
+    @cached_property
+    def room(self) -> float:
+        """The widths of all finite intervals together: residuals times these are a gap at most."""
+        widths = self.hi - self.lo
+        return float(widths[np.isfinite(widths)].sum())
 
     def coefficients(self, beta: Array, count: int) -> Array:
         """Return the coefficient of each of the ``count`` rows of K: the sum of its variables."""

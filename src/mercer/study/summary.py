@@ -86,6 +86,8 @@ def certificate_in_words(certificate: Certificate) -> str:
     if not certificate.bounds:
         return f"not proven to be near the best possible fit{early}"
     gap = f"{number(100 * certificate.distance, 2)} %"
+    if certificate.within_rounding:
+        gap = "rounding"
     return f"proven to be within {gap} of the best possible fit{early}"
 
 

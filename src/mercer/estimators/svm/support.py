@@ -146,7 +146,7 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
         return Budget.within(
             self.time_limit,
             tol=self.tol,
-            gap=self.tol,
+            gap=_SHARE_OF_TOL * self.tol,
             max_iter=self.max_iter,
             cache_bytes=int(self.cache_size * 2**20),
             monitor=self._monitor,
@@ -320,6 +320,9 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
 
 
+_SHARE_OF_TOL = 0.9
+"""The gap of a solver is this share of the tolerance, so that the judge, whose sums have other last
+digits, finds none above it."""
 _LARGEST_VALUE = 1e30
 """Kernel values up to this size leave room for sums and products in float32."""
 

@@ -70,7 +70,12 @@ def judge_classes(
         rho = float(problem.sums[0]) / total if total > 0 else 1.0
         ends = rho * np.array([bias - 1, bias + 1])
         product = found.part(rows, j, problem.row_groups(len(rows))).scaled(rho)
-        part = problem.prove(_snapped(rho * beta, problem), product, ends)
+        whole = _snapped(rho * beta, problem)
+        part = problem.prove(whole, product, ends)
+        if not part.optimal:  # where the hulls of the classes meet ρ = 0, and nothing is divided
+            above, below = problem.biases(whole, product.f)
+            ends = rho * bias + (below - above) / 2 * np.array([-1.0, 1.0])
+            part = min(part, problem.prove(whole, product, ends), key=lambda each: each.primal)
         if view is not None:
             part = view.declare(part, rho * coefficients[:, j], fixed_sums=True)
         parts.append(part)
@@ -116,8 +121,8 @@ def judge_function(
     if kind_of(model) == "NuSVR":
         beta = _split(beta, problem)
         upper, lower = problem.biases(beta, found.f)
-        # The width of the tube is free to choose, and its middle is published.
-        half = (upper - lower) / 2
+        # scikit-learn does not publish the width of its tube: the one that suits the multipliers.
+        half = float(getattr(model, "epsilon_", (upper - lower) / 2))
         biases = np.array([bias + half, bias - half])
     else:
         beta = _split(beta, problem) if len(problem) > len(rows) else beta

@@ -358,8 +358,8 @@ class _OnMatrix:
         self, problem: BoxQP, budget: Budget, beta: Array, f: Array, left: float
     ) -> tuple[float, Status]:
         """Return the violation that the gap asks for, 0 for none, and what to call the answer."""
-        gap = problem.gap(beta, f, self.variables).relative
         floor = 2.0**-52 * self.greatest * float(np.abs(beta).sum())
+        gap = problem.gap(beta, f, self.variables).relative(floor * problem.room)
         met = budget.met(left, gap)
         return budget.sharper(left, gap, floor), Status.OPTIMAL if met else Status.STALLED
 

@@ -87,7 +87,7 @@ def judged(problem: BoxQP, gram: GramMatrix, beta: Array, budget: Budget) -> Out
     violation = problem.violation(beta, f)
     done = violation <= budget.tol
     if done and budget.gap < math.inf:
-        done = problem.gap(beta, f).relative <= budget.gap
+        done = problem.gap(beta, f).relative() <= budget.gap
     status = Status.OPTIMAL if done else Status.STALLED
     details = {"violation": violation, "nonconvex": False}
     return Outcome(beta, status, product=f, details=details, gap_seen=budget.gap < math.inf)

@@ -182,8 +182,7 @@ class _WorkingSetRun:
                         tol = 0.0 if status else self.sharper(violation)
                         if not tol:
                             break
-                    # What float64 can tell apart at all.
-                    self.floor = 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
+                    self.floor = self.rounding()
                     if idle >= 5 or (self.precise and violation <= self.floor):
                         status = Status.STALLED
                         break
@@ -217,7 +216,8 @@ class _WorkingSetRun:
         violation, _ = self.check()
         seen = budget.gap < math.inf and not self.nonconvex
         if seen and status in (None, Status.STALLED):
-            gap = self.problem.gap(self.beta, self.exact_f).relative
+            rest = self.rounding() * self.problem.room
+            gap = self.problem.gap(self.beta, self.exact_f).relative(rest)
             status = None if budget.met(violation, gap) else Status.STALLED
         return Outcome(
             self.beta,
@@ -239,10 +239,14 @@ class _WorkingSetRun:
         """Return the violation that the gap of the last check asks for; 0 where it is content."""
         if self.nonconvex or math.isinf(self.budget.gap):
             return 0.0  # where curvature is negative there is no gap to close
-        floor = 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
-        gap = self.problem.gap(self.beta, self.exact_f).relative
+        floor = self.rounding()
+        gap = self.problem.gap(self.beta, self.exact_f).relative(floor * self.problem.room)
         self.inner = self.budget.sharper(violation, gap, floor)
         return self.inner
+
+    def rounding(self) -> float:
+        """Return what float64 can tell apart at all of values of f."""
+        return 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
 
     def step(self, active: _Active, extremes: Array, violation: float) -> bool:
         """Solve one working set and move f; tell whether anything moved."""
