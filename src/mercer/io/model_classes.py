@@ -56,7 +56,11 @@ The name of a base class stands for all its classes. None drops what is not need
 
 def _state(model: BaseEstimator) -> dict[str, Any]:
     params = model.get_params(deep=False)
-    if hasattr(model, "settle"):  # a file holds the certificate, not what it is made of
+    if "_training" in vars(model):  # a file holds the certificate, not what it is made of
+        try:
+            check_parts(model)
+        except WrongState as error:
+            raise CannotSave(f"the model was changed since it was fitted: {error}.") from None
         model.settle()
     attributes = {
         name: value
