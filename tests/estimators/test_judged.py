@@ -12,6 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import mercer
 from mercer import certify, load, save
+from mercer.estimators.judged import JudgedMachine
+from mercer.estimators.registry import ROWS
 from mercer.gram.given import GivenGram
 from mercer.solvers.base import Status
 from mercer.solvers.svm.box_qp import BoxQPSolver
@@ -60,6 +62,11 @@ def test_the_certificate_is_that_of_certify_to_the_last_digit(machine, y):
     model.fit(X, y, **weights)
     assert same(model.certificate_, certify(model, X, y, *weights.values()))
     assert model.certificate_ is model.certificate_
+
+
+def test_no_machine_of_the_registry_is_forgotten():
+    judged = {row.estimator for row in ROWS if issubclass(row.estimator, JudgedMachine)}
+    assert judged <= {type(machine) for machine, _ in MACHINES}
 
 
 @pytest.mark.parametrize(("machine", "y"), MACHINES, ids=lambda value: repr(value)[:50])
