@@ -43,7 +43,9 @@ from mercer.io.model_values import Stored, Value, check_parts
 from mercer.kernels.base import is_kernel
 from mercer.problems.penalties import NAMES
 
-OLD_NAMES: Mapping[str, Mapping[str, str | None]] = {}
+OLD_NAMES: Mapping[str, Mapping[str, str | None]] = {
+    "Classifier": {"_certificate": "certificate_"}  # until 0.2
+}
 """Attributes that older files have under another name: class → {name in files: name now}.
 
 The name of a base class stands for all its classes. None drops what is not needed any more.
@@ -54,6 +56,12 @@ The name of a base class stands for all its classes. None drops what is not need
 
 def _state(model: BaseEstimator) -> dict[str, Any]:
     params = model.get_params(deep=False)
+    if "_training" in vars(model):  # a file holds the certificate, not what it is made of
+        try:
+            check_parts(model)
+        except WrongState as error:
+            raise CannotSave(f"the model was changed since it was fitted: {error}.") from None
+        model.settle()
     attributes = {
         name: value
         for name, value in vars(model).items()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,9 +14,11 @@ from scipy.special import entr
 from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
-from mercer.gram.base import GramMatrix
+from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
 from mercer.problems.linear import DesignRows
+from mercer.problems.products import Products
 
 _MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
 """Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
@@ -220,8 +223,38 @@ class LogisticProblem:
     def certify(
         self, value: LogisticAnswer, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
-        """Judge functions of a kernel; ``product`` is what :meth:`products` gives."""
-        both = self.products(value, gram.multiply) if product is None else product
+        """Judge functions of a kernel.
+
+        ``product`` is what :meth:`products` gives, where it is known: then its rounding and the
+        curvature of the matrix are not looked at.
+        """
+        if product is None:
+            return self._prove(value, gram)
+        return self._judge(value, product)
+
+    def _prove(self, value: LogisticAnswer, gram: GramMatrix) -> Certificate:
+        """Bound what rounding does to the values; a loss changes by twice what its values do."""
+        of_f = Products(gram, value.coef)
+        best = self.with_best_bias(of_f.F, value.bias)
+        of_dual = Products(gram, best.beta)
+        judged = self._judge(value, np.hstack([of_f.F, of_dual.F]))
+        few = (value.coef.size + 16) * EPSILON
+        values = np.abs(of_f.F) + np.abs(value.bias)
+        off = (of_f.errors + 8 * EPSILON * values).max(axis=1)
+        losses = float(self.C @ (2 * off + 2 * few * values.max(axis=1)))
+        above = losses + few * abs(judged.primal) + few * float(self.C.sum())
+        below = few * (float(self.C.sum()) * math.log(self.classes) + abs(judged.dual))
+        below += judged.dual_feasibility * float(values.max(initial=0.0))
+        if self.penalised:
+            above += _square_error(value.coef, of_f, few) / 2
+            below += _square_error(best.beta, of_dual, few) / 2
+        bent = of_f.curvature(np.arange(len(values)), None, Definite.POSITIVE)
+        if bent.shift:  # ½σ‖c − β*‖² at most, and no ∣β*∣ is above C
+            reach = float(np.vdot(value.coef, value.coef))
+            above += bent.shift * (reach + self.classes * float(self.C @ self.C))
+        return replace(judged, rounding=max(above, below), curvature=bent.verdict)
+
+    def _judge(self, value: LogisticAnswer, both: Array) -> Certificate:
         F, V = np.hsplit(both, 2)
         best = self.with_best_bias(F, value.bias)
         distance = float(np.abs(V - F if self.penalised else V).max(initial=0.0))
@@ -246,6 +279,12 @@ class LogisticProblem:
             stationarity=distance,
             dual_feasibility=drift if self.penalised else max(drift, distance),
         )
+
+
+def _square_error(coefficients: Array, found: Products, few: float) -> float:
+    """Return what rounding may have done to the sum of cᵀKc over the functions."""
+    size = np.abs(coefficients)
+    return float(np.vdot(size, found.errors)) + few * float(np.vdot(size, np.abs(found.F)))
 
 
 def _odds(F: Array) -> Array:

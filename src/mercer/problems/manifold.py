@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from mercer._typing import Array, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.products import curvature_of
 
 
 class SparseOperator(Protocol):
@@ -217,8 +218,15 @@ class ManifoldProblems:
     def certify(
         self, value: ManifoldFunctions, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
-        """Judge functions; ``product`` is K times their coefficients and those of the dual."""
-        return Certificate.total(self.judge(value, gram, product))
+        """Judge functions.
+
+        ``product`` is K times their coefficients and those of the dual, where it is known: then the
+        curvature of the matrix is not looked at.
+        """
+        judged = Certificate.total(self.judge(value, gram, product))
+        if product is not None:
+            return judged
+        return replace(judged, curvature=curvature_of(gram).verdict)
 
     def judge(
         self, value: ManifoldFunctions, gram: GramMatrix, product: Array | None = None

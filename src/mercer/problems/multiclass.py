@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
-from mercer.gram.base import GramMatrix
+from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.products import Product, Products
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +80,16 @@ class JointMulticlass:
         return np.where(self._own, 0.0, 1.0 - own[:, None] + f)
 
     def certify(self, value: Array, gram: GramMatrix, product: Array | None = None) -> Certificate:
-        """Judge the n × classes coefficients α on a matrix; ``product`` is Kα in float64."""
-        return self.judge(value, gram @ value if product is None else product)
+        """Judge the n × classes coefficients α on a matrix.
+
+        ``product`` is Kα in float64 where it is known: then its rounding and the curvature of the
+        matrix are not looked at.
+        """
+        if product is not None:
+            return self.judge(value, product)
+        rows, everything = np.arange(len(self)), slice(0, self.classes)
+        found = Products(gram, value).part(rows, everything, None, Definite.POSITIVE)
+        return self.prove(value, found)
 
     def judge(self, alpha: Array, f: Array, **cost: Any) -> Certificate:
         """Judge the n × classes coefficients α, given f = Kα in float64."""
@@ -99,6 +109,40 @@ class JointMulticlass:
             dual_feasibility=max(outside, drift),
             complementarity=float(self._products(margins, multipliers, total).max()),
             **cost,
+        )
+
+    def prove(self, alpha: Array, product: Product) -> Certificate:
+        """Judge α by a product with bounds of its errors, so that the optimum is in the interval.
+
+        Coefficients that break a constraint are moved into it, as for a box QP (``problems.qp``).
+        """
+        f, n = product.f, len(self)
+        judged = self.judge(alpha, f)
+        few = (alpha.size + 8) * EPSILON
+        squares = float(np.vdot(np.abs(alpha), product.errors))
+        squares += few * float(np.abs(alpha * f).sum())
+        off = product.errors + 4 * EPSILON * (1 + np.abs(f))
+        own = off[np.arange(n), self.labels]
+        losses = self.loss(self.margins(f))
+        above = squares / 2 + float(self.C @ (off.sum(axis=1) + (self.classes - 2) * own))
+        above += few * float(self.C @ np.abs(losses))
+        # A row of α* has squares of at most (classes − 1)² C² + (classes − 1) C².
+        reach = (2 * self.classes * self.C) ** 2
+        above += product.curvature.shift / 2 * float(reach.sum()) if product.curvature.shift else 0
+        change = self.feasible(alpha) - alpha
+        slopes = np.where(self._own, 1.0, 0.0) - f
+        moved = product.roots @ np.abs(change)
+        shift = float(np.vdot(slopes, change)) - float(moved @ moved) / 2
+        below = squares / 2 + float(np.vdot(np.abs(change), off))
+        terms = np.abs(alpha[self._own]).sum() + np.abs(slopes * change).sum()
+        # The sums of rows are exact only up to rounding.
+        drift = 2 * EPSILON * self.classes * float(np.vdot(np.abs(alpha), np.abs(slopes)))
+        below += few * (float(terms) + float(moved @ moved)) + drift
+        return replace(
+            judged,
+            dual=judged.dual + shift,
+            rounding=max(above, below),
+            curvature=product.curvature.verdict,
         )
 
     @property

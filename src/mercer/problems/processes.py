@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import entr, expit
 
 from mercer._typing import Array
-from mercer.gram.base import GramMatrix
+from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.products import Product, Products
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,24 +37,50 @@ class MeanProblem:
     name: ClassVar[str] = "mean of a Gaussian process"
 
     def certify(self, value: Array, gram: GramMatrix, product: Array | None = None) -> Certificate:
-        """Judge the coefficients c, a column for each target."""
-        F = gram.multiply(value) if product is None else product
-        noise, noisy = self.noise, self.noise > 0
-        parts = []
-        for y, c, f in zip(self.Y.T, value.T, F.T, strict=True):
-            residual = np.abs(y - f - noise * c)
-            square = float(c @ f)
-            misfit = float(((y - f)[noisy] ** 2 / noise[noisy]).sum())
-            parts.append(
-                Certificate(
-                    problem=self.name,
-                    primal=0.5 * misfit + 0.5 * square,
-                    dual=float(c @ y) - 0.5 * square - 0.5 * float(noise @ c**2),
-                    stationarity=float(residual[noisy].max(initial=0.0)),
-                    primal_feasibility=float(residual[~noisy].max(initial=0.0)),
-                )
-            )
+        """Judge the coefficients c, a column for each target.
+
+        ``product`` is Kc where it is known: then its rounding and the curvature of the matrix are
+        not looked at.
+        """
+        found = Products(gram, value) if product is None else None
+        F: Array = found.F if found is not None else np.asarray(product)
+        rows, parts = np.arange(len(value)), []
+        for j, (y, c) in enumerate(zip(self.Y.T, value.T, strict=True)):
+            part = self._judge(y, c, F[:, j])
+            if found is not None:
+                part = self._proven(part, y, c, found.part(rows, j, None, Definite.POSITIVE))
+            parts.append(part)
         return Certificate.total(parts)
+
+    def _judge(self, y: Array, c: Array, f: Array) -> Certificate:
+        noise, noisy = self.noise, self.noise > 0
+        residual = np.abs(y - f - noise * c)
+        square = float(c @ f)
+        misfit = float(((y - f)[noisy] ** 2 / noise[noisy]).sum())
+        return Certificate(
+            problem=self.name,
+            primal=0.5 * misfit + 0.5 * square,
+            dual=float(c @ y) - 0.5 * square - 0.5 * float(noise @ c**2),
+            stationarity=float(residual[noisy].max(initial=0.0)),
+            primal_feasibility=float(residual[~noisy].max(initial=0.0)),
+        )
+
+    def _proven(self, judged: Certificate, y: Array, c: Array, seen: Product) -> Certificate:
+        """Bound what rounding does to the values."""
+        f, noise, noisy = seen.f, self.noise, self.noise > 0
+        few = (len(c) + 8) * EPSILON
+        off = seen.errors + 4 * EPSILON * (np.abs(y) + np.abs(f))
+        squares = float(np.abs(c) @ seen.errors) + few * float(np.abs(c * f).sum())
+        gaps = np.abs(y - f)
+        misfit = (gaps * off + off**2 / 2 + few * gaps**2)[noisy] / noise[noisy]
+        above = squares / 2 + float(misfit.sum())
+        below = squares / 2 + few * float(np.abs(c * y).sum() + noise @ c**2)
+        bent = seen.curvature
+        if bent.shift:  # ½σ‖c − c*‖² at most; c* = (y − f)/noise, and f = 0 has no smaller errors
+            least = float(noise.min(initial=math.inf))
+            reach = float(c @ c) + float(y @ y) / least**2 if least > 0 else math.inf
+            above += bent.shift * reach
+        return replace(judged, rounding=max(above, below), curvature=bent.verdict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,26 @@ from mercer import _fast
 from mercer._typing import Array, Flags, Groups, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import ROUNDING, Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.products import Product, Products
+
+
+class Gap(NamedTuple):
+    """A duality gap, the larger of the two values, and the size of the sums behind them."""
+
+    gap: float
+    scale: float
+    terms: float
+
+    def relative(self, rounding: float = 0.0) -> float:
+        """Return the gap as a share of the values; 0 where rounding of that size explains it."""
+        if self.gap <= max(_SUMS_ROUNDING * self.terms, rounding):
+            return 0.0
+        return self.gap / self.scale if self.gap < math.inf else math.inf
+
+
+_SUMS_ROUNDING = 1e-14
+"""What rounding leaves of a difference of sums in float64, as a share of what they add up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +66,12 @@ class BoxQP:
     def sums(self) -> Array:
         """The fixed sum s_g of each group; not to be changed."""
         return np.bincount(self.group, self.start, self.groups).astype(np.float64)
+
+    @cached_property
+    def room(self) -> float:
+        """The widths of all finite intervals together: residuals times these are a gap at most."""
+        widths = self.hi - self.lo
+        return float(widths[np.isfinite(widths)].sum())
 
     def coefficients(self, beta: Array, count: int) -> Array:
         """Return the coefficient of each of the ``count`` rows of K: the sum of its variables."""
@@ -93,6 +119,24 @@ class BoxQP:
         """
         return _middles(self._ends(beta, f))
 
+    def gap(self, beta: Array, f: Array, row: IntArray | None = None) -> Gap:
+        """Return the gap of β, given f = Kβ at each row, or at each variable by its own ``row``.
+
+        This is for solvers, which stop by it; no certificate is made of it.
+        """
+        at = self.row if row is None else row
+        parts = (self.lo, self.hi, beta, self.group)
+        biases = _middles(_fast.box_qp.ends(self.p, f, at, *parts, self.groups))
+        price, fault, _, linear, quadratic, _ = _fast.box_qp.judge(
+            self.p, f, at, *parts, biases, self.sums
+        )
+        constant = float(biases @ self.sums)
+        primal, dual = quadratic / 2 + price + constant, linear - quadratic / 2
+        terms = abs(price) + abs(linear) + abs(quadratic) + abs(constant)
+        # A constraint without a price is none of the gap's business: tolerances bound its fault.
+        gap = primal - dual if math.isfinite(primal - dual) else math.inf
+        return Gap(gap if fault == 0.0 else 0.0, max(abs(primal), abs(dual)), terms)
+
     def certify(
         self,
         value: Array,
@@ -102,11 +146,25 @@ class BoxQP:
     ) -> Certificate:
         """Judge multipliers β on the rows of a matrix.
 
-        ``product`` is K times their coefficients, in float64 at every row, where it is known.
+        ``product`` is K times their coefficients, in float64 at every row, where it is known: then
+        its rounding and the curvature of the matrix are not looked at.
         """
-        if product is None:
-            product = gram @ self.coefficients(value, gram.shape[0])
-        return self.judge(value, product, biases)
+        if product is not None:
+            return self.judge(value, product, biases)
+        n = gram.shape[0]
+        found = Products(gram, self.coefficients(value, n)[:, None])
+        return self.prove(value, found.part(np.arange(n), 0, self.row_groups(n)), biases)
+
+    def row_groups(self, count: int) -> IntArray:
+        """Return for each row a group in which the coefficients of all answers have the same sum.
+
+        Where groups share rows, as in ν-SVR, their sums are those of all rows together.
+        """
+        if self.groups == 1 or len(self) > count:
+            return np.zeros(count, np.intp)
+        result = np.empty(count, np.intp)
+        result[self.row] = self.group
+        return result
 
     def judge(self, beta: Array, f: Array, biases: Array | None = None, **cost: Any) -> Certificate:
         """Judge β, given f = Kβ in float64, and the biases of the model where it has its own."""
@@ -129,6 +187,82 @@ class BoxQP:
             complementarity=products,
             **cost,
         )
+
+    def prove(self, beta: Array, product: Product, biases: Array | None = None) -> Certificate:
+        """Judge β by a product with bounds of its errors, so that the optimum is in the interval.
+
+        Multipliers that rounding took out of a constraint are moved by Δ into it, where
+        D(β + Δ) = D(β) + FᵀΔ − ½ΔᵀKΔ and ΔᵀKΔ ≤ (Σ ∣Δ∣ roots)²; those that are farther out have no
+        dual value. Where K ⪰ −σI the primal value is a bound but for ½σ‖β − β*‖², which the box
+        bounds.
+        """
+        judged = self.judge(beta, product.f, biases)
+        if biases is None:
+            biases = self.biases(beta, product.f)
+        m, count = len(self), len(product.f)
+        with np.errstate(invalid="ignore", over="ignore"):
+            value, error = product.f[self.row], product.errors[self.row]
+            rows, slopes, bias = self.coefficients(beta, count), self.p - value, biases[self.group]
+            residual = slopes - bias
+            bound = np.where(residual > 0, self.hi, self.lo)
+            steep = np.maximum(np.abs(self.lo), np.abs(self.hi))
+            soft = np.isfinite(steep)
+            off = error + 4 * EPSILON * (np.abs(self.p) + np.abs(value) + np.abs(bias))
+            squares = float(np.abs(rows) @ product.errors)
+            squares += (count + 4) * EPSILON * float(np.abs(rows * product.f).sum())
+            price = np.abs(bound * residual)[soft]
+            constant = float(np.abs(biases * self.sums).sum())
+            above = squares / 2 + float(steep[soft] @ off[soft])
+            above += (m + 4) * EPSILON * (float(price.sum()) + constant)
+            above += self._bend(product.curvature.shift, rows)
+            above += self._hardness(residual, off, float(rows @ product.f))
+            inside = self.feasible(beta) if judged.dual_feasibility != 0 else beta
+            change = inside - beta
+            moved = np.abs(self.coefficients(change, count)) @ product.roots
+            shift = float(slopes @ change) - float(moved) ** 2 / 2
+            below = squares / 2 + float(np.abs(change) @ off)
+            terms = np.abs(self.p * beta).sum() + np.abs(slopes * change).sum()
+            below += (m + 4) * EPSILON * (float(terms) + float(moved) ** 2)
+            below += self._drift(inside, slopes)
+            linear = float(self.p @ beta)
+        quadratic = float(rows @ product.f)
+        return replace(
+            judged,
+            dual=linear - quadratic / 2 + shift if math.isfinite(judged.dual) else -math.inf,
+            rounding=max(above, below) if above == above and below == below else math.inf,
+            curvature=product.curvature.verdict,
+        )
+
+    def _bend(self, shift: float, rows: Array) -> float:
+        """Return ½σ‖β − β*‖² for any other point β* of the box."""
+        if shift == 0.0:
+            return 0.0
+        least = self.coefficients(self.lo, len(rows))
+        most = self.coefficients(self.hi, len(rows))
+        return shift / 2 * float((np.maximum(rows - least, most - rows) ** 2).sum())
+
+    def _hardness(self, residual: Array, off: Array, square: float) -> float:
+        """Return what a function costs more that keeps the constraints without a price.
+
+        Where all constraints are yᵢ(f(xᵢ) + b) ≥ 1 and the worst is off by t, f/(1 − t) keeps them.
+        """
+        broken = np.where(np.isinf(self.hi), residual + off, -np.inf)
+        broken = np.maximum(broken, np.where(np.isinf(self.lo), off - residual, -np.inf))
+        worst = float(broken.max(initial=-np.inf))
+        if worst <= 0 or not (np.abs(self.p) == 1).all():
+            return 0.0
+        return abs(square) / 2 * ((1 - worst) ** -2 - 1) if worst < 1 else math.inf
+
+    def _drift(self, beta: Array, slopes: Array) -> float:
+        """Return what the value of β may change by where its sums are made exact."""
+        if not np.isfinite(beta).all():
+            return math.inf
+        cost = 0.0
+        for g, total in enumerate(self.sums):
+            mine = self.group == g
+            off = abs(math.fsum([*beta[mine].tolist(), -float(total)]))
+            cost += off * float(np.abs(slopes[mine]).max(initial=0.0))
+        return cost
 
     def _ends(self, beta: Array, f: Array) -> Array:
         return _fast.box_qp.ends(

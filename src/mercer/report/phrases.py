@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from mercer.problems.certificate import STATIONARY, UNKNOWN, WITHIN
 from mercer.report.record import MeasuredScore, Proof
 from mercer.report.text import counted, fixed, number, percent
 
@@ -59,7 +60,12 @@ def verdict(
             "Do not rely on this model: these test rows do not show that it is better than "
             f"{baseline}."
         )
-    if proof is not None and proof.status not in ("optimal", ""):
+    if proof is not None and proof.status in (STATIONARY, UNKNOWN):
+        return "caution", (
+            f"The model beats {baseline}, but nothing says how good its fit is ({proof.status}): "
+            "its kernel is not known to be positive semi-definite on these data."
+        )
+    if proof is not None and proof.status not in ("optimal", WITHIN, ""):
         return "caution", (
             f"The model beats {baseline}, but its fit stopped early ({proof.status}), within "
             f"{share(proof.relative_gap)} of the best possible one: give it more time."
@@ -108,6 +114,11 @@ def remarks(score: MeasuredScore | None, train: float | None, rows: int) -> list
                 "wider kernel may do better."
             )
     return result
+
+
+def has_bound(proof: Proof) -> bool:
+    """Tell whether the kernel is known to be one for which the values bound the optimum."""
+    return proof.status not in (STATIONARY, UNKNOWN)
 
 
 def share(gap: float) -> str:

@@ -16,7 +16,7 @@ from mercer._typing import Array
 from mercer.exceptions import InvalidInput, NoFeatureMap, NotPositiveDefinite
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.base import Problem
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, WITHIN, Certificate
 
 Value = TypeVar("Value")
 Stated = TypeVar("Stated", bound=Problem[Any])
@@ -74,6 +74,8 @@ class Budget:
         Number of threads; all cores by default.
     monitor : function, optional
         Called now and then with the violation; it returns True to stop.
+    gap : float
+        The relative duality gap that an answer has to have besides; any by default.
     """
 
     tol: float = 1e-3
@@ -82,6 +84,7 @@ class Budget:
     cache_bytes: int = 200 << 20
     threads: int | None = None
     monitor: Monitor | None = None
+    gap: float = math.inf
 
     @classmethod
     def within(cls, time_limit: float | None, **limits: Any) -> Budget:
@@ -102,6 +105,19 @@ class Budget:
             return Status.MAX_ITER
         return Status.TIME_LIMIT if time.perf_counter() > self.deadline else None
 
+    def sharper(self, violation: float, gap: float, floor: float = 0.0) -> float:
+        """Return the violation to go on to where the relative gap is too large still, else 0.
+
+        Below ``floor`` rounding rules, and there is nothing to go on to.
+        """
+        if gap <= self.gap or violation <= floor:
+            return 0.0
+        return violation * min(0.3, max(0.03, self.gap / gap))
+
+    def met(self, violation: float, gap: float) -> bool:
+        """Tell whether an answer is good enough, where it cannot be made any better."""
+        return violation <= self.tol and gap <= max(self.gap, OPTIMAL_GAP)
+
     def but(self, **changed: Any) -> Budget:
         """Return this budget with some limits changed."""
         return replace(self, **changed)
@@ -112,7 +128,8 @@ class Outcome(Generic[Value]):
     """What the steps of a solver come to, before it is judged.
 
     ``product`` is K times the coefficients of the value, in float64 and by ``gram.multiply``, for
-    solvers that end with it.
+    solvers that end with it. ``gap_seen`` says that the gap is as small as the budget asks for, by
+    the solver's own sums: whoever publishes the answer makes its certificate.
     """
 
     value: Value
@@ -120,6 +137,7 @@ class Outcome(Generic[Value]):
     iterations: int = 0
     product: Array | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    gap_seen: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +162,8 @@ class Solution(Generic[Value]):
         Why the solver stopped; ``status.advice`` says what to do about it. Negative curvature on
         the way is in the certificate's status and in ``statistics.details["nonconvex"]``.
     certificate : Certificate
-        How far the answer is from the best one, from ``gram.multiply`` in float64; None from a
-        solver that is not ``certified``.
+        How far the answer is from the best one by the solver's own products, which steers it and
+        its warnings; None from a solver that is not ``certified`` or has seen the gap itself.
     statistics : Statistics
         What it cost.
     product : array, optional
@@ -202,7 +220,7 @@ class Solver(ABC, Generic[Stated, Value]):
         evaluations: int,
     ) -> Solution[Value]:
         """Return what was found with its certificate, by the problem itself."""
-        if not self.certified:
+        if not self.certified or (found.gap_seen and found.status is Status.OPTIMAL):
             return self.unjudged(found, seconds, evaluations)
         statistics = Statistics(found.iterations, seconds, evaluations, found.details)
         exact = gram if gram.dtype == np.float64 else gram.in_precision(np.float64)
@@ -212,12 +230,15 @@ class Solver(ABC, Generic[Stated, Value]):
         feasible = judged.dual_feasibility == 0.0 or not math.isfinite(judged.relative_gap)
         if status is Status.OPTIMAL and feasible and not judged.bounds:
             status = Status.STALLED  # whatever the steps say: nothing shows that it is the optimum
+        word = str(Status.NONCONVEX if found.details.get("nonconvex") else status)
+        if word == "optimal" and judged.bounds and not judged.optimal:
+            word = WITHIN
         certificate = replace(
             judged,
             iterations=statistics.iterations,
             seconds=statistics.seconds,
             kernel_evaluations=statistics.evaluations,
-            status=str(Status.NONCONVEX if found.details.get("nonconvex") else status),
+            status=word,
         )
         return Solution(found.value, status, certificate, statistics, found.product)
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Model, Parameter
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import STATIONARY, UNKNOWN, WITHIN, Certificate
+from mercer.problems.curvature import PROVEN, REFUTED
 from mercer.report.record import MeasuredScore
 from mercer.report.text import number, percent
 
@@ -75,10 +76,18 @@ def plain_certificate(certificate: Certificate) -> dict[str, Any]:
 def certificate_in_words(certificate: Certificate) -> str:
     """Say in one line how far a fit is from the best possible one."""
     status = certificate.status
-    early = f" (stopped early: {status.replace('_', ' ')})" if status not in ("optimal", "") else ""
+    if certificate.curvature != PROVEN:
+        return (
+            f"{STATIONARY if certificate.curvature == REFUTED else UNKNOWN}: the kernel is not "
+            "known to be positive semi-definite on these data"
+        )
+    stopped = status not in ("optimal", WITHIN, "")
+    early = f" (stopped early: {status.replace('_', ' ')})" if stopped else ""
     if not certificate.bounds:
         return f"not proven to be near the best possible fit{early}"
-    gap = f"{number(100 * abs(certificate.relative_gap), 2)} %"
+    gap = f"{number(100 * certificate.distance, 2)} %"
+    if certificate.within_rounding:
+        gap = "rounding"
     return f"proven to be within {gap} of the best possible fit{early}"
 
 
@@ -87,6 +96,10 @@ def judge(found: Certificate, claimed: Certificate) -> tuple[bool, str]:
 
     It does if the constraints hold and the gap is about as small as it was claimed to be.
     """
+    if found.curvature != PROVEN:
+        return claimed.curvature == found.curvature, (
+            f"There is nothing to hold: {certificate_in_words(found)}."
+        )
     scale = max(1.0, abs(found.primal))
     broken = max(
         found.primal_feasibility - 2 * claimed.primal_feasibility,

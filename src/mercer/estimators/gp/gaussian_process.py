@@ -42,6 +42,7 @@ from mercer.estimators.gp.gp_base import (
 )
 from mercer.estimators.gp.gp_kernels import Parameters
 from mercer.estimators.gp.gp_landmarks import LandmarkLearner, LandmarkPosterior, likelihood_of
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import BY_ROW, KERNEL, check_points
 from mercer.exceptions import InvalidInput
@@ -57,15 +58,15 @@ from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.landmark_evidence import LandmarkEvidence
 from mercer.linalg.cholesky import Cholesky
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.processes import MeanProblem
-from mercer.solvers.base import Budget
+from mercer.solvers.base import Budget, Statistics, Status
 from mercer.solvers.gp.evidence import RegressionEvidence, is_flat
 from mercer.solvers.gp.evidence_ascent import Optimum
 
 
 @parameters
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess):
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, GaussianProcess):
     """Gaussian process regression with any kernel on any data.
 
     f ~ GP(0, k), y = f(x) + ε; the parameters of k maximise log N(y | 0, K + αI)
@@ -191,6 +192,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self._noise_variances = noise
         for name in ("_posterior", "L_", "evidence_bounds_", "residual_trace_"):
             self.__dict__.pop(name, None)
+        self.__dict__.pop("certificate_", None)  # that of an earlier fit
+        runs = [(Statistics(), Status.OPTIMAL)]
+        self._training = Training(self._train_points, self.y_train_, noise, runs, OPTIMAL_GAP)
         spec = Nystrom.of(self.approximation, type(self).__name__)
         if spec is not None:
             self._fit_landmarks(free, spec, budget)
@@ -211,8 +215,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
                 UserWarning,
                 stacklevel=caller_level(),
             )
-        self.certificate_ = evidence.certify(posterior, family.gram(best.theta))
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [self._judge_mean(training.points, self.y_train_)]
 
     def _fit_landmarks(self, free: Parameters, spec: Nystrom, budget: Budget) -> None:
         """Learn and condition through landmarks."""
@@ -235,9 +241,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
         self.evidence_bounds_ = evidence.ends(best.theta * free.scales)
         self.log_marginal_likelihood_value_ = self.evidence_bounds_[0]
         self.residual_trace_ = float(here.unseen.sum())
-        self.certificate_ = self._posterior.judge(
-            self._train_points, columns, dual, status="optimal"
-        )
 
     _posterior: LandmarkPosterior | None = field(init=False, default=None)
 
@@ -380,19 +383,23 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, GaussianProcess
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Judge the mean from the training data alone."""
-        gram = Gram(self._kernel, self._read_new(X), dtype=np.float64)
+        points = self._kernel.encode(self._read_new(X))
         scaled = (np.asarray(y, dtype=np.float64) - self._y_train_mean) / self._y_train_std
         if sample_weight is not None or scaled.shape != self.alpha_.shape:
             raise InvalidInput(
                 "certify: a Gaussian process is judged on the data that it was fitted on, without "
                 f"weights; y of shape {scaled.shape} is not theirs, {self.alpha_.shape}."
             )
-        n = len(scaled)
+        return self._judge_mean(points, scaled).under("")
+
+    def _judge_mean(self, points: Points, targets: Array) -> Certificate:
+        """Judge the mean from points and targets as the process sees them."""
+        n = len(targets)
+        columns, dual = targets.reshape(n, -1), self.alpha_.reshape(n, -1)
         if self._posterior is not None:
-            columns, dual = scaled.reshape(n, -1), self.alpha_.reshape(n, -1)
-            return self._posterior.judge(gram.points, columns, dual)
-        problem = MeanProblem(scaled.reshape(n, -1), self._noise_variances + self.jitter_)
-        return problem.certify(self.alpha_.reshape(n, -1), gram)
+            return self._posterior.judge(points, columns, dual)
+        problem = MeanProblem(columns, self._noise_variances + self.jitter_)
+        return problem.certify(dual, Gram(self._kernel, points, dtype=np.float64))
 
     def function_expansion(self) -> tuple[Expansion, Array]:
         """Return the means of the targets as sums over points, and their constants."""

@@ -18,6 +18,7 @@ from mercer._sklearn import Interval, check_targets, num_samples
 from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import NamedKernelMachine, _check_rows
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
 from mercer.estimators.on_landmarks import publish_classes, solve_classes
@@ -27,15 +28,15 @@ from mercer.gram.expansion import Expansion
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.landmark_losses import Logistic
-from mercer.problems.logistic import LogisticProblem
+from mercer.problems.logistic import LogisticAnswer, LogisticProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton
 
 
 @parameters
-class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
+class KernelLogisticRegression(ClassifierMixin, JudgedMachine, NamedKernelMachine):
     r"""Logistic regression with any kernel on any data, exact and certified.
 
     min ½ Σ_c ‖f_c‖² + C Σ sᵢ (log Σ_c exp(f_c(xᵢ) + b_c) − f_y(xᵢ) − b_y),  y = yᵢ
@@ -160,14 +161,19 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         gram = Gram(self.kernel_, inside, dtype=np.float64)
         budget = Budget(tol=self.tol, max_iter=self.max_iter, deadline=ends)
         found = KernelLogisticNewton().solve(problem, gram, budget)
-        self.certificate_ = found.certificate
         self.dual_coef_ = np.zeros((problem.functions, n))
         self.dual_coef_[:, kept] = found.value.coef.T
         self.intercept_ = found.value.bias
         self.n_iter_ = found.statistics.iterations
         self._fit_points = points
-        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        self.__dict__.pop("certificate_", None)  # that of an earlier fit
+        runs = [(found.statistics, found.status)]
+        self._training = Training(points, labels, weights, runs, OPTIMAL_GAP)
+        warn_unfinished(self, found.status, found.certificate, self.tol)
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [judge_rows(self, training.points, training.targets, training.weights)]
 
     def _fit_landmarks(self, points: Points, labels: IntArray, weights: Array, ends: float) -> Self:
         chosen = self._approximated(self.kernel_, points, by_passes=True)
@@ -178,6 +184,7 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
         budget = Budget(tol, 100 * max(self.max_iter, 1), ends)
         found = solve_classes(gram, Logistic(len(self.classes_)), float(self.C), budget)
         publish_classes(self, found, gram)
+        self.__dict__.pop("_training", None)
         self.certificate_ = found.certificate
         self.n_iter_, self._fit_points = found.certificate.iterations, gram.basis.points
         self.shape_fit_ = (len(gram.basis), *self.shape_fit_[1:])
@@ -214,3 +221,15 @@ class KernelLogisticRegression(ClassifierMixin, NamedKernelMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         Nystrom.of(self.approximation, type(self).__name__)
+
+
+def judge_rows(
+    model: KernelLogisticRegression, points: Points, labels: IntArray, weights: Array
+) -> Certificate:
+    """Judge the functions of a machine on its training rows; ``labels`` count from 0."""
+    kept = np.flatnonzero(weights > 0)
+    problem = LogisticProblem(
+        labels[kept], model.C * weights[kept], len(model.classes_), bool(model.fit_intercept)
+    )
+    gram = Gram(model.kernel_, points.take(kept), dtype=np.float64)
+    return problem.certify(LogisticAnswer(model.dual_coef_.T[kept], model.intercept_), gram)

@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
+from mercer.estimators.linear.kernel_logistic import judge_rows
 from mercer.estimators.linear.logistic_regression import pose, read_price, read_weights
 from mercer.estimators.on_landmarks import judge_classes
 from mercer.exceptions import InvalidInput
-from mercer.gram.computed import Gram
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import Logistic
-from mercer.problems.logistic import LogisticAnswer, LogisticProblem
-from mercer.solvers.linear.logistic_newton import FunctionSpace
+from mercer.problems.logistic import LogisticAnswer
 
 _LINEAR, _KERNEL = "LogisticRegression", "KernelLogisticRegression"
 
@@ -43,20 +42,13 @@ def judge_logistic(
             "training data."
         )
     weights = _weights(model, np.empty((len(c), 0)), y, labels, sample_weight)
-    points = model.kernel_.training_points(X)
+    points = model.kernel_.training_points(model.read(X))
     if len(points) != len(c):
         raise InvalidInput(
             f"certify: the model was fitted on {len(c)} rows, and X has {len(points)}. Pass the "
             "training data."
         )
-    kept = np.flatnonzero(weights > 0)
-    problem = LogisticProblem(
-        labels[kept], model.C * weights[kept], len(model.classes_), bool(model.fit_intercept)
-    )
-    gram = Gram(model.kernel_, points.take(kept), dtype=np.float64)
-    answer = LogisticAnswer(c[kept], model.intercept_)
-    product = problem.products(answer, FunctionSpace(gram).values)
-    return replace(problem.certify(answer, gram, product), status="")
+    return judge_rows(model, points, labels, weights).under("")
 
 
 def _judge_weights(

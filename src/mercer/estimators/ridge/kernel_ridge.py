@@ -28,6 +28,7 @@ from mercer._sklearn import Interval, StrOptions, num_samples
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, NamedKernelMachine, _check_rows, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import (
     KernelArgument,
     check_definite,
@@ -35,6 +36,7 @@ from mercer.estimators.kernel_argument import (
     ridge_argument,
 )
 from mercer.estimators.on_landmarks import landmark_objects, publish_regression, warn_early
+from mercer.estimators.ridge.ridge_judge import judge_rows
 from mercer.estimators.ridge.ridge_matrix import (
     RidgeChoice,
     frame_of,
@@ -61,16 +63,16 @@ from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.linalg.cholesky import Cholesky
-from mercer.problems.certificate import Certificate
-from mercer.problems.ridge import RidgeProblem
-from mercer.solvers.base import Budget, Status
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
+from mercer.problems.ridge import RidgeFunctions, RidgeProblem
+from mercer.solvers.base import Budget, Solution, Status
 from mercer.solvers.landmarks.landmark_ridge import solve_targets
 from mercer.solvers.ridge_path import RidgePath, ridge_path, usual_alphas
 from mercer.solvers.ridge_systems import METHODS, RidgeSolver
 
 
 @parameters
-class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
+class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMachine):
     """Kernel ridge regression with any kernel on any data.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖², solved by (K + λW⁻¹)c + b = y, f = Σ cᵢ k(xᵢ, ·)
@@ -212,7 +214,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         if frame is not None:
             return self._fit_landmarks(frame, X, used, targets, weights, alphas)
         c = np.zeros_like(Y)
-        c[used], b, self.certificate_ = self._solve(inside, Y[used], weights[used], alphas)
+        found = self._solve(inside, Y[used], weights[used], alphas)
+        c[used], b = found.value.coef, found.value.intercepts
         if not np.isfinite(c).all():
             raise InvalidInput(
                 "KernelRidge: the coefficients are not finite numbers. Scale the data and targets."
@@ -220,11 +223,18 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         self.alpha_ = float(alphas[0]) if (alphas == alphas[0]).all() else alphas
         self.dual_coef_ = c.reshape(targets.shape)
         self.intercept_ = float(b[0]) if targets.ndim == 1 else b
-        self.n_iter_ = self.certificate_.iterations
+        self.n_iter_ = found.statistics.iterations
         self.X_fit_ = X
         self._fit_points = points
         self._fit_weights = weights
+        self.__dict__.pop("certificate_", None)  # that of an earlier fit
+        runs = [(found.statistics, found.status)]
+        self._training = Training(points, targets, weights, runs, OPTIMAL_GAP)
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        matrix = gram_of(self.kernel_, training.points)
+        return [judge_rows(self, matrix, training.targets, training.weights)]
 
     def _fit_landmarks(
         self,
@@ -243,6 +253,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         )
         constant = bool(self.fit_intercept)
         found = solve_targets(frame, Y, weights[used], constant, alphas, budget)
+        self.__dict__.pop("_training", None)
         self.certificate_ = found.certificate
         warn_early("KernelRidge", found.status)
         self.alpha_ = float(alphas[0]) if (alphas == alphas[0]).all() else alphas
@@ -401,7 +412,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
 
     def _solve(
         self, points: Points, Y: Array, weights: Array, alphas: Array
-    ) -> tuple[Array, Array, Certificate]:
+    ) -> Solution[RidgeFunctions]:
         problem = RidgeProblem(Y, alphas, weights, bool(self.fit_intercept))
         argument = self.kernel_argument
         method = RidgeSolver(self.solver, argument.takes_vectors and argument.compares_objects)
@@ -411,4 +422,4 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, NamedKernelMachine):
         if found.status is not Status.OPTIMAL:
             warn_early("KernelRidge", found.status)
         self.solver_ = found.statistics.details["method"]
-        return found.value.coef, found.value.intercepts, found.certificate
+        return found

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import Model, Objects, SampleWeights, Targets
+from mercer._typing import Array, Model, Objects, SampleWeights, Targets
 from mercer.estimators.kernel_argument import ridge_argument
 from mercer.estimators.on_landmarks import judge_regression
 from mercer.exceptions import InvalidInput
-from mercer.gram.computed import Gram
+from mercer.gram.base import GramMatrix
+from mercer.gram.feature_gram import gram_of
 from mercer.problems.certificate import Certificate
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
 
@@ -42,19 +41,23 @@ def judge_ridge(model: Model, X: Objects, y: Targets, sample_weight: SampleWeigh
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape not in ((), (n,)):
         raise InvalidInput(f"certify: sample_weight has shape {weights.shape} for {n} rows.")
-    weights = np.array(np.broadcast_to(weights, n))
-    C, Y = c.reshape(n, -1), Y.reshape(n, -1)
+    return judge_rows(model, K, Y, np.array(np.broadcast_to(weights, n))).under("")
+
+
+def judge_rows(model: Model, K: GramMatrix, targets: Array, weights: Array) -> Certificate:
+    """Judge the coefficients of a model on a matrix of its rows."""
+    n, c = K.shape[0], np.asarray(model.dual_coef_, dtype=np.float64)
+    C, Y = c.reshape(n, -1), targets.reshape(n, -1)
     alphas = np.array(np.broadcast_to(getattr(model, "alpha_", model.alpha), C.shape[1]), float)
     intercept = bool(getattr(model, "fit_intercept", False))
     biases = np.broadcast_to(model.intercept_ if intercept else 0.0, C.shape[1])
-    problem = RidgeProblem(Y, alphas, weights, intercept)
-    # No solver was asked, so there is no status to report.
-    return replace(problem.certify(RidgeFunctions(C, biases), K), status="")
+    return RidgeProblem(Y, alphas, weights, intercept).certify(RidgeFunctions(C, biases), K)
 
 
-def _gram(model: Model, X: Objects) -> Gram:
+def _gram(model: Model, X: Objects) -> GramMatrix:
     own = getattr(model, "kernel_", None)  # which scikit-learn's machine has not
     if own is not None:
-        return Gram(own, own.training_points(X), dtype=np.float64)
+        return gram_of(own, own.training_points(model.read(X)))
     X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    return Gram(*ridge_argument(model).encode(X), dtype=np.float64)
+    kernel, points = ridge_argument(model).encode(X)
+    return gram_of(kernel.resolve(points), points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -17,6 +17,7 @@ from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import NamedKernelMachine, _check_rows
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import (
     caller_level,
     check_definite,
@@ -36,7 +37,7 @@ from mercer.gram.neighbours import (
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.manifold import (
     ManifoldFunctions,
     ManifoldProblem,
@@ -62,7 +63,7 @@ class FittedFunctions:
 
 
 @parameters
-class LaplacianMachine(NamedKernelMachine):
+class LaplacianMachine(JudgedMachine, NamedKernelMachine):
     """What both machines share: the graph, the fit of several functions, and their values."""
 
     STATE: ClassVar[State] = {
@@ -111,7 +112,9 @@ class LaplacianMachine(NamedKernelMachine):
         _check_rows(X, type(self).__name__)
         return X
 
-    def _fit_functions(self, X: Objects, labelled: IntArray, pose: Pose) -> FittedFunctions:
+    def _fit_functions(
+        self, X: Objects, labels: Any, labelled: IntArray, pose: Pose
+    ) -> FittedFunctions:
         """Solve the problems that ``pose`` makes of the roughness on the graph."""
         budget = Budget.within(self.time_limit, tol=self.tol, max_iter=self.max_iter)
         self.kernel_, self._fit_points = self._bind_approximated(X)
@@ -122,7 +125,9 @@ class LaplacianMachine(NamedKernelMachine):
         problems = ManifoldProblems(pose(self._roughness(graph)))
         found = ManifoldNewton().solve(problems, gram, budget)
         assert found.product is not None
-        self.certificate_ = found.certificate
+        self.__dict__.pop("certificate_", None)  # that of an earlier fit
+        runs = [(found.statistics, found.status)]
+        self._training = Training(self._fit_points, labels, np.ones(1), runs, OPTIMAL_GAP)
         self.n_iter_ = found.statistics.iterations
         coef, bias = found.value.coef, found.value.bias
         if not np.isfinite(coef).all():
@@ -182,14 +187,18 @@ class LaplacianMachine(NamedKernelMachine):
         """Judge functions from the training data alone: graph, matrix and values are made anew."""
         if sample_weight is not None:
             raise InvalidInput("certify: machines on a graph of neighbours take no sample_weight.")
-        columns, bias = self._columns(), np.atleast_1d(self.intercept_)
-        points = self.kernel_.training_points(X)
+        columns = self._columns()
+        points = self.kernel_.training_points(self.read(X))
         if len(points) != len(columns):
             raise InvalidInput(
                 f"certify: the model was fitted on {len(columns)} rows, and X has {len(points)}. "
                 "Pass the training data."
             )
+        return self._judge_points(points, pose).under("")
+
+    def _judge_points(self, points: Points, pose: Pose) -> Certificate:
         gram = Gram(self.kernel_, points, dtype=np.float64)
         graph = neighbour_graph(gram, self.n_neighbors, self.weights)
         problems = ManifoldProblems(pose(self._roughness(graph)))
-        return replace(problems.certify(ManifoldFunctions(columns, bias), gram), status="")
+        answer = ManifoldFunctions(self._columns(), np.atleast_1d(self.intercept_))
+        return problems.certify(answer, gram)

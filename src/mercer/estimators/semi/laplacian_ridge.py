@@ -13,6 +13,7 @@ from mercer._files.fields import State, WrongState
 from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import Training
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.state import BY_ROW, CONSTANTS
 from mercer.exceptions import InvalidInput
@@ -114,7 +115,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
         targets = self._read_targets(y)
         Y = targets.reshape(len(targets), -1)
         known = np.flatnonzero(np.isfinite(Y).any(axis=1))
-        found = self._fit_functions(X, known, self._pose(Y))
+        found = self._fit_functions(X, Y, known, self._pose(Y))
         one = targets.ndim == 1
         self.dual_coef_ = found.coef[:, 0].copy() if one else found.coef
         self.intercept_ = float(found.bias[0]) if one else found.bias
@@ -157,6 +158,9 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
             ]
 
         return pose
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [self._judge_points(training.points, self._pose(training.targets))]
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""

@@ -24,8 +24,9 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import Training
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
-from mercer.estimators.semi.unlabelled import partial_labels
+from mercer.estimators.semi.unlabelled import PartialLabels, partial_labels
 from mercer.estimators.state import check_classes
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
@@ -153,7 +154,8 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
         assert_all_finite(labels[labelled], input_name="y")
         self.classes_ = self._read_classes(labels[labelled], len(labels))
         pose = self._pose(labels, labelled)
-        found = self._fit_functions(X, labelled, pose)
+        kept = PartialLabels(labels.copy(), labelled)
+        found = self._fit_functions(X, kept, labelled, pose)
         self.dual_coef_, self.intercept_ = np.ascontiguousarray(found.coef.T), found.bias
         self.transduction_ = self._decide(found.values)
         return self
@@ -221,6 +223,10 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
             ]
 
         return pose
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        labels, labelled = training.targets
+        return [self._judge_points(training.points, self._pose(labels, labelled))]
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""

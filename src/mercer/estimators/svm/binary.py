@@ -38,7 +38,7 @@ class BinaryMachine:
     bound : array
         The upper bounds Cᵢ.
     certificate_ : Certificate
-        How far the answer is from the best one.
+        How far the answer is from the best one; None inside of a machine not judged yet.
     """
 
     classes: tuple[Any, Any]
@@ -48,9 +48,9 @@ class BinaryMachine:
     bound: Array
     values: Array
     intercept_: float
-    certificate_: Certificate
     kernel: Kernel
     points: Points
+    certificate_: Certificate | None = None
 
     STATE: ClassVar[State] = {
         "points": A(Points, size="n"),
@@ -121,10 +121,14 @@ class BinaryMachine:
         coefficients = (self.signs * self.alpha_)[support]
         return Expansion(self.kernel, self.points.take(self.rows[support]), coefficients)
 
+    @property
+    def _relative_gap(self) -> float:
+        return math.inf if self.certificate_ is None else self.certificate_.relative_gap
+
     def __repr__(self) -> str:
         first, second = self.classes
         return (
             f"BinaryMachine({first!r} against {second!r}: {np.count_nonzero(self.alpha_)} support "
             f"vectors, margin {self.margin_:.4g}, {self.misclassified_.sum()} misclassified, "
-            f"relative gap {self.certificate_.relative_gap:.2g})"
+            f"relative gap {self._relative_gap:.2g})"
         )

@@ -13,6 +13,17 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._sklearn import ovr_decision_function
 from mercer._typing import Array, IntArray, Labels, Targets
+from mercer.problems.multiclass import CrammerSinger, JointMulticlass, WestonWatkins
+
+JOINT = {"weston_watkins": WestonWatkins, "crammer_singer": CrammerSinger}
+"""The joint problems by their names."""
+RENAMED = {"weston-watkins": "weston_watkins", "crammer-singer": "crammer_singer"}
+"""These names as they were spelt until 0.1."""
+
+
+def joint_problem(multi_class: str) -> type[JointMulticlass] | None:
+    """Return the joint problem of that name, old or new; None where there are binary ones."""
+    return JOINT.get(RENAMED.get(multi_class, multi_class))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +30,7 @@ from mercer._typing import (
 )
 from mercer.estimators.base import FitData, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
@@ -45,8 +46,8 @@ from mercer.estimators.svm.classes import (
     unpacked_by_pair,
 )
 from mercer.estimators.svm.support import SupportVectorMachine
+from mercer.estimators.svm.svm_judge import judge_classes
 from mercer.exceptions import InvalidInput
-from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Solution
@@ -71,7 +72,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         "_support_codes": Numbers("support", types="i", low=0, below="classes"),
         "_n_support": Numbers("classes", types="i", low=0),
         "_machines": ListOf(A(BinaryMachine)),
-        "_certificate": A(Certificate),
+        "certificate_": A(Certificate),
         "_joint": Maybe(Numbers("used", "classes", any_order=True)),
         "_slope": Maybe(Number()),
     }
@@ -101,6 +102,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             check_points(self, self._machines[0].points)
         if self.probability is True and not hasattr(self, "_slope"):
             raise WrongState("it has no calibration for its probabilities")
+
+    _machines: list[BinaryMachine] = field(init=False)
 
     _: KW_ONLY
     probability: Parameter = False
@@ -220,13 +223,20 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
     def machines_(self) -> list[BinaryMachine]:
         """The binary machines: margins, slacks, multipliers and certificate of each."""
         check_is_fitted(self)
+        self.settle()
         return self._machines
 
-    @property
-    def certificate_(self) -> Certificate:
-        """How far the answer is from the best one, over all binary problems."""
-        check_is_fitted(self)
-        return self._certificate
+    def _judged_parts(self) -> list[Certificate]:
+        parts = super()._judged_parts()
+        if self._machines:
+            pairs = zip(self._machines, parts, strict=True)
+            self._machines = [replace(machine, certificate_=part) for machine, part in pairs]
+        return parts
+
+    def _judge_training(self, training: Training) -> Sequence[Certificate]:
+        # The weights of the classes are among those of the rows.
+        points, codes = training.points, training.targets
+        return judge_classes(self, self.kernel_, points, codes, training.weights)
 
     def __getattr__(self, name: str) -> Any:
         # What the theory promises of one hyperplane: alpha_, slack_, margin_, expansion_ …
@@ -310,13 +320,8 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             self._machine(part, problem, solution)
             for part, (_, problem), solution in zip(parts, plan.problems, solutions, strict=True)
         ]
-        if self._view is not None:
-            pairs = zip(machines, solutions, strict=True)
-            machines = [self._declared(*pair, self._view) for pair in pairs]
         self._machines = machines
-        certificates = [machine.certificate_ for machine in machines]
-        one = len(machines) == 1
-        self._certificate = certificates[0] if one else Certificate.total(certificates)
+        self._remember(labels.codes, self._costs(data), solutions)
         columns: Array = np.zeros((data.count, len(machines)))
         for j, machine in enumerate(machines):
             columns[machine.rows, j] = machine.signs * machine.alpha_
@@ -324,7 +329,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         self._publish_functions(X, labels.codes, columns, intercepts)
         self._count_steps(solutions)
         self.n_iter_ = self._num_iter
-        self._warn(solutions, certificates)
+        self._warn(solutions)
 
     def _solve_problems(
         self, problems: Problems, start: Sequence[Array] | None
@@ -346,18 +351,9 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
             bound=np.maximum(problem.hi, -problem.lo) * factor,
             values=solution.f * factor,
             intercept_=bias,
-            certificate_=solution.certificate,
             kernel=self.kernel_,
             points=self._points,
         )
-
-    def _declared(
-        self, machine: BinaryMachine, solution: Solution[Array], view: LandmarkGram
-    ) -> BinaryMachine:
-        """Say in the certificate which problem was solved, and what the landmarks may cost."""
-        multipliers = np.zeros(view.shape[0])
-        multipliers[machine.rows] = machine.signs * machine.alpha_
-        return replace(machine, certificate_=view.declare(machine.certificate_, multipliers))
 
     def _publish_functions(
         self, X: Objects, codes: IntArray, columns: Array, intercept: Array
@@ -388,7 +384,7 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
         if start is None:
             return None
         check_is_fitted(start)
-        machines = getattr(start, "machines_", [])
+        machines = getattr(start, "_machines", [])
         if [len(machine.rows) for machine in machines] != [len(rows) for rows, _ in problems]:
             raise InvalidInput(
                 f"{type(self).__name__}: start has to be a machine of the same kind, fitted on the "

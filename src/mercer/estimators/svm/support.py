@@ -31,6 +31,7 @@ from mercer._sklearn import Interval
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.base import DecisionRule, NamedKernelMachine, take_objects
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level, check_name
 from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
@@ -44,7 +45,6 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.dot import Linear
 from mercer.landmarks.landmark_gram import LandmarkGram
-from mercer.problems.certificate import Certificate
 from mercer.solvers.base import Budget, Solution, Status
 from mercer.solvers.svm.box_qp import BoxQPSolver, share_matrix
 
@@ -52,7 +52,7 @@ Decides = TypeVar("Decides", bound=DecisionRule)
 
 
 @parameters
-class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
+class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
     """A kernel machine that is fitted by solving box QPs."""
 
     kernel: Parameter = "rbf"
@@ -146,6 +146,7 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
         return Budget.within(
             self.time_limit,
             tol=self.tol,
+            gap=_SHARE_OF_TOL * self.tol,
             max_iter=self.max_iter,
             cache_bytes=int(self.cache_size * 2**20),
             monitor=self._monitor,
@@ -214,13 +215,17 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
                 f"{largest:.2g}, too large for the solver's float32 steps. Scale the data."
             )
 
-    def _warn(
-        self, solutions: Sequence[Solution[Array]], certificates: Sequence[Certificate]
-    ) -> None:
+    def _remember(self, targets: Any, weights: Array, solutions: Sequence[Solution[Any]]) -> None:
+        """Keep what the certificate is to be made of."""
+        self.__dict__.pop("certificate_", None)  # that of an earlier fit
+        runs = [(solution.statistics, solution.status) for solution in solutions]
+        self._training = Training(self._points, targets, weights, runs, self.tol)
+
+    def _warn(self, solutions: Sequence[Solution[Array]]) -> None:
         """Say how far the worst answer is from the optimum where the solver stopped early."""
         early = [
-            (c.relative_gap, c.primal_feasibility, s)
-            for s, c in zip(solutions, certificates, strict=True)
+            (s.certificate.relative_gap, s.certificate.primal_feasibility, s)
+            for s in solutions
             if s.status is not Status.OPTIMAL
         ]
         if early:
@@ -322,6 +327,9 @@ class SupportVectorMachine(CallbackSupportMixin, NamedKernelMachine):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
 
 
+_SHARE_OF_TOL = 0.9
+"""The gap of a solver is this share of the tolerance, so that the judge, whose sums have other last
+digits, finds none above it."""
 _LARGEST_VALUE = 1e30
 """Kernel values up to this size leave room for sums and products in float32."""
 

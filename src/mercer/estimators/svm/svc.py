@@ -18,26 +18,16 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.svm.binary import BinaryMachine
 from mercer.estimators.svm.box_plan import Problems
-from mercer.estimators.svm.classes import BinaryPart
+from mercer.estimators.svm.classes import JOINT, RENAMED, BinaryPart, joint_problem
 from mercer.estimators.svm.classifier import Classifier
 from mercer.exceptions import InvalidParameter, NotSeparable
 from mercer.gram.computed import Gram
 from mercer.kernels.definite import Definite
-from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems import qp
-from mercer.problems.multiclass import CrammerSinger, JointMulticlass, WestonWatkins
+from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Solution, Status
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
-
-_JOINT = {"weston_watkins": WestonWatkins, "crammer_singer": CrammerSinger}
-_RENAMED = {"weston-watkins": "weston_watkins", "crammer-singer": "crammer_singer"}
-"""Values of ``multi_class`` as they were spelt until 0.1."""
-
-
-def joint_problem(multi_class: str) -> type[JointMulticlass] | None:
-    """Return the joint problem of that name, old or new; None where there are binary ones."""
-    return _JOINT.get(_RENAMED.get(multi_class, multi_class))
 
 
 @parameters
@@ -86,7 +76,7 @@ class SVC(Classifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Classifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
-        "multi_class": [StrOptions({"ovo", "ovr", *_JOINT, *_RENAMED}, deprecated=set(_RENAMED))],
+        "multi_class": [StrOptions({"ovo", "ovr", *JOINT, *RENAMED}, deprecated=set(RENAMED))],
     }
 
     _: KW_ONLY
@@ -98,10 +88,10 @@ class SVC(Classifier):
         return Definite.POSITIVE if joint else super().needed_definite
 
     def _warn_of_parameters(self) -> None:
-        if self.multi_class in _RENAMED:
+        if self.multi_class in RENAMED:
             warnings.warn(
                 f"SVC: multi_class={self.multi_class!r} is now spelt "
-                f"{_RENAMED[self.multi_class]!r}, as scikit-learn spells it. The old spelling will "
+                f"{RENAMED[self.multi_class]!r}, as scikit-learn spells it. The old spelling will "
                 "go in a later version.",
                 FutureWarning,
                 stacklevel=caller_level(),
@@ -133,16 +123,14 @@ class SVC(Classifier):
         begin = None if start is None else start._joint * (self.C / start.C)
         solution = JointMulticlassSolver().solve(problem, gram, self._budget(), begin)
         self._joint = solution.value
-        self._machines: list[BinaryMachine] = []
-        self._certificate = solution.certificate
+        self._machines = []
         columns = np.zeros((len(codes), len(self.classes_)))
         columns[rows] = solution.value
-        if view is not None:
-            self._certificate = view.declare(self._certificate, columns)
+        self._remember(codes, C, [solution])
         self._publish_functions(X, codes, columns, np.zeros(len(self.classes_)))
         self._count_steps([solution])
         self.n_iter_ = self._num_iter
-        self._warn([solution], [self._certificate])
+        self._warn([solution])
 
     @property
     def fits_by_plan(self) -> bool:
@@ -164,7 +152,7 @@ class SVC(Classifier):
     def _solve_hulls(self, problems: Problems) -> list[Solution[Array]]:
         """Solve ever more sharply, until the classes are seen to be apart or to meet."""
         scale = self._largest_value()
-        budget = self._budget()
+        budget = self._budget().but(gap=math.inf)  # this loop knows better when it is done
         solutions: list[Solution[Array]] = []
         for rows, problem in problems:
             tol, start = self.tol * scale, None
@@ -199,18 +187,8 @@ class SVC(Classifier):
         machine = super()._machine(part, problem, solution)
         if not self._hard:
             return machine
-        # Judged as what it is, a classifier without slack, not as a pair of nearest points.
-        bound = np.full(len(part.rows), np.inf)
-        certificate = qp.classifier(part.signs, bound).judge(
-            part.signs * machine.alpha_,
-            machine.values,
-            np.array([machine.intercept_]),
-            iterations=solution.statistics.iterations,
-            seconds=solution.statistics.seconds,
-            kernel_evaluations=solution.statistics.evaluations,
-            status=str(solution.status),
-        )
-        return replace(machine, bound=bound, certificate_=certificate)
+        # It is what it is: a classifier without slack, not a pair of nearest points.
+        return replace(machine, bound=np.full(len(part.rows), np.inf))
 
     def _start_of(self, start: Model, problems: Problems) -> list[Array] | None:
         return None if self._hard else super()._start_of(start, problems)
@@ -253,15 +231,6 @@ class NuSVC(Classifier):
         if not rho > 0:
             return float((above + below) / 2), 1.0
         return float((above + below) / 2 / rho), 1.0 / rho
-
-    def _declared(
-        self, machine: BinaryMachine, solution: Solution[Array], view: LandmarkGram
-    ) -> BinaryMachine:
-        # The certificate is about the multipliers before they were divided by ρ.
-        multipliers = np.zeros(view.shape[0])
-        multipliers[machine.rows] = solution.value
-        judged = view.declare(machine.certificate_, multipliers, fixed_sums=True)
-        return replace(machine, certificate_=judged)
 
     def _start_scale(self, start: Model, machine: BinaryMachine, problem: BoxQP) -> float:
         total = float(machine.alpha_[machine.signs > 0].sum())

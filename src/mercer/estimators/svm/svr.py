@@ -26,14 +26,15 @@ from mercer._typing import (
 )
 from mercer.estimators.base import DecisionRule, FitData, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
 from mercer.estimators.svm.box_plan import BoxPlan, OutlierRule, ValueRule, mean_bias
 from mercer.estimators.svm.support import SupportVectorMachine
+from mercer.estimators.svm.svm_judge import judge_function, kind_of
 from mercer.exceptions import InvalidInput
 from mercer.gram.expansion import Expansion
-from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
@@ -59,7 +60,9 @@ class _OneFunction(SupportVectorMachine):
         if len(self._intercept_) != 1 or self._dual_coef_.shape[0] != 1:
             raise WrongState("it has not one function")
 
-    def _fit_plan(self, X: Objects, plan: BoxPlan[DecisionRule], start: Model) -> None:
+    def _fit_plan(
+        self, X: Objects, data: FitData, plan: BoxPlan[DecisionRule], start: Model
+    ) -> None:
         given = self.kernel_
         self._bind_landmarks()
         check_definite(given, self.needed_definite, self.strict, type(self).__name__)
@@ -70,10 +73,7 @@ class _OneFunction(SupportVectorMachine):
         del self._monitor
         self._beta = solution.value
         biases = problem.biases(solution.value, solution.f)
-        self.certificate_: Certificate = solution.certificate
         self.multipliers_ = problem.coefficients(solution.value, len(rows))
-        if self._view is not None:
-            self.certificate_ = self._declared(rows, self._view)
         used = np.flatnonzero(self.multipliers_)
         self.expansion_ = Expansion(
             self.kernel_,
@@ -83,19 +83,21 @@ class _OneFunction(SupportVectorMachine):
         self.biases_ = biases
         self._n_support = np.array([len(used)], dtype=np.int32)
         intercept, _ = plan.hyperplane(problem, solution.f, biases)
+        weights = np.zeros(data.count)
+        weights[rows] = self._weighted_rows(data)[1]
+        self._remember(self._targets(data), weights, [solution])
         self._publish(X, rows[used], self.multipliers_[used][None, :], np.array([intercept]))
         self._count_steps([solution])
         self.n_iter_ = solution.statistics.iterations
-        self._warn([solution], [self.certificate_])
+        self._warn([solution])
 
-    _fixed_sums: ClassVar[bool] = False
-    """Whether a sum of the multipliers is fixed, and not 0."""
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        points, targets = training.points, training.targets
+        return [judge_function(self, self.kernel_, points, targets, training.weights)]
 
-    def _declared(self, rows: IntArray, view: LandmarkGram) -> Certificate:
-        """Say in the certificate which problem was solved, and what the landmarks may cost."""
-        multipliers = np.zeros(view.shape[0])
-        multipliers[rows] = self.multipliers_
-        return view.declare(self.certificate_, multipliers, fixed_sums=self._fixed_sums)
+    def _targets(self, data: FitData) -> Any:
+        """Return a number for each row, None where there is nothing but the rows."""
+        return None
 
     def _weighted_rows(self, data: FitData) -> tuple[IntArray, Array]:
         """Return the rows with a weight > 0, and their weights."""
@@ -109,10 +111,7 @@ class _OneFunction(SupportVectorMachine):
 
     def _start_of(self, start: Model, problem: BoxQP) -> Array:
         check_is_fitted(start)
-        judged = getattr(start, "certificate_", None)
-        # Landmarks are named behind the problem.
-        same_kind = judged is not None and judged.problem.startswith(problem.name)
-        if not same_kind or len(start._beta) != len(problem):
+        if kind_of(start) != kind_of(self) or len(getattr(start, "_beta", ())) != len(problem):
             raise InvalidInput(
                 f"{type(self).__name__}: start has to be a machine of the same kind, fitted on the "
                 "same rows."
@@ -160,9 +159,10 @@ class _Regressor(RegressorMixin, _OneFunction):
             tuner().fit_tuned(self, X, y, sample_weight)
             return self
         X = self._read_training(X, y)
-        plan = self.plan(FitData(y, sample_weight, num_samples(X)))
+        data = FitData(y, sample_weight, num_samples(X))
+        plan = self.plan(data)
         self.kernel_, self._points = self._bind(X)
-        self._fit_plan(X, plan, start)
+        self._fit_plan(X, data, plan, start)
         return self
 
     def predict(self, X: Objects) -> Array:
@@ -170,19 +170,21 @@ class _Regressor(RegressorMixin, _OneFunction):
         return self._functions(self._read_new(X))[:, 0]
 
     def plan(self, data: FitData) -> BoxPlan[ValueRule]:
-        targets = data.once("targets", lambda: _numbers(data.y))
         rows, weights = self._weighted_rows(data)
-        problem = self._problem(targets[rows], self.C * weights)
+        problem = self._problem(self._targets(data)[rows], self.C * weights)
         return self._box_plan(ValueRule(), [(rows, problem)], mean_bias)
+
+    def _targets(self, data: FitData) -> Array:
+        return data.once("targets", lambda: _numbers(data.y))
 
     def _problem(self, targets: Array, C: Array) -> BoxQP:
         raise NotImplementedError
 
 
 def _numbers(y: Targets) -> Array:
-    """Return targets as an array of float64; what is one already needs no further look."""
+    """Return a copy of targets in float64; what is an array already needs no further look."""
     plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuf"
-    return np.asarray(y if plain else column_or_1d(y, warn=True), dtype=np.float64)
+    return np.array(y if plain else column_or_1d(y, warn=True), dtype=np.float64)
 
 
 @parameters
@@ -257,7 +259,6 @@ class OneClassSVM(OutlierMixin, _OneFunction):
 
     STATE: ClassVar[State] = {**_OneFunction.STATE, "offset_": Numbers(1)}
 
-    _fixed_sums = True
     _path = ("nu",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **SupportVectorMachine._parameter_constraints,
@@ -283,9 +284,10 @@ class OneClassSVM(OutlierMixin, _OneFunction):
         del y
         self._check_parameters()
         X = self._read_training(X, None)
-        plan = self.plan(FitData(None, sample_weight, num_samples(X)))
+        data = FitData(None, sample_weight, num_samples(X))
+        plan = self.plan(data)
         self.kernel_, self._points = self._bind(X)
-        self._fit_plan(X, plan, start)
+        self._fit_plan(X, data, plan, start)
         self.offset_ = -self.intercept_
         return self
 

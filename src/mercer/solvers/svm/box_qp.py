@@ -188,6 +188,7 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         if not small:
             return
         sizes = [len(parts[j][1]) for j in small]
+        greatest = float(np.abs(np.diagonal(K)).max())
 
         def task(group: Sequence[int]) -> None:
             chosen = [parts[j] for j in group]
@@ -209,12 +210,19 @@ class BoxQPSolver(Solver[BoxQP, Array]):
             for k, (j, (steps, curved, left, error)) in enumerate(
                 zip(group, numbers.tolist(), strict=True)
             ):
-                if left <= budget.tol and error <= SUMS_ROUNDING:
-                    mine, (rows, problem) = slice(ends[k], ends[k + 1]), parts[j]
-                    values = np.zeros(len(rows))
-                    values[problem.row] = f[mine]
-                    details = {"violation": left, "nonconvex": bool(curved)}
-                    found[j] = Outcome(beta[mine], Status.OPTIMAL, int(steps), values, details)
+                mine, (rows, problem) = slice(ends[k], ends[k + 1]), parts[j]
+                if left > budget.tol or error > SUMS_ROUNDING:
+                    continue
+                asked = budget.gap < math.inf and not curved
+                if asked and _relative_gap(problem, beta[mine], f[mine], greatest) > budget.gap:
+                    continue
+                values = np.zeros(len(rows))
+                values[problem.row] = f[mine]
+                details = {"violation": left, "nonconvex": bool(curved)}
+                found[j] = Outcome(
+                    beta[mine], Status.OPTIMAL, int(steps), values, details,
+                    gap_seen=budget.gap < math.inf,
+                )  # fmt: skip
 
         # Calls short enough that Ctrl-C is heard, and one for each thread where that pays.
         wanted = 1 if sum(size * size for size in sizes) <= SERIAL else threads
@@ -282,6 +290,17 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         return replace(best, status=_status(best, answers[-1]), iterations=iterations)
 
 
+def _rounding(beta: Array, greatest: float) -> float:
+    """Return what rounding may do to f = Kβ where no value of K is above ``greatest``."""
+    return 2.0**-52 * greatest * float(np.abs(beta).sum())
+
+
+def _relative_gap(problem: BoxQP, beta: Array, f: Array, greatest: float) -> float:
+    """Return the relative gap of β, given f = Kβ at each variable, above what rounding makes."""
+    floor = _rounding(beta, greatest) * problem.room
+    return problem.gap(beta, f, np.arange(len(beta))).relative(floor)
+
+
 def _status(best: Outcome[Array], last: Outcome[Array]) -> Status:
     if best.status is not Status.OPTIMAL and last.status is Status.INTERRUPTED:
         return Status.INTERRUPTED
@@ -334,7 +353,8 @@ class _OnMatrix:
         self.patience = max(2, min(PATIENCE, PATIENCE_VARIABLES // m))
         self.pairs = max(PAIRS, PAIRS_EACH * m)
         self.block, self.there = scratch.block(m), np.zeros(m, np.bool_)
-        self.diag = K[self.idx, self.idx].astype(np.float32)
+        diagonal = K[self.idx, self.idx]
+        self.diag, self.greatest = diagonal.astype(np.float32), float(np.abs(diagonal).max())
         self.last: BoxQP | None = None
         self.beta: Array = np.zeros(m)
         self.f: Array = np.zeros(m)
@@ -361,7 +381,13 @@ class _OnMatrix:
                     # float64 has the last word: on f, and on the fixed sums.
                     if drift == 0.0:
                         if problem.sums_error(beta) <= SUMS_ROUNDING:
-                            break
+                            if nonconvex or math.isinf(budget.gap):
+                                break  # where curvature is negative there is no gap to close
+                            sharper, status = self._sharper(problem, budget, beta, f, left)
+                            if not sharper:
+                                break
+                            tol, idle, best = sharper, 0, math.inf
+                            continue
                         beta = problem.feasible(beta)
                     drift, fine = self._finish(problem, beta, f, fine), False
                     continue
@@ -390,7 +416,16 @@ class _OnMatrix:
         values = np.zeros(len(self.rows))
         values[problem.row] = f
         details = {"violation": left, "nonconvex": nonconvex}
-        return Outcome(beta, status, steps, values, details)
+        return Outcome(beta, status, steps, values, details, gap_seen=budget.gap < math.inf)
+
+    def _sharper(
+        self, problem: BoxQP, budget: Budget, beta: Array, f: Array, left: float
+    ) -> tuple[float, Status]:
+        """Return the violation that the gap asks for, 0 for none, and what to call the answer."""
+        floor = _rounding(beta, self.greatest)
+        gap = _relative_gap(problem, beta, f, self.greatest)
+        met = budget.met(left, gap)
+        return budget.sharper(left, gap, floor), Status.OPTIMAL if met else Status.STALLED
 
     def _improve(
         self, problem: BoxQP, beta: Array, f: Array, tol: float, rounds: int, pairs: int

@@ -12,6 +12,7 @@ Efficient SVM training using low-rank kernel representations, 2001.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -60,7 +61,7 @@ class InteriorPoint(Solver[BoxQP, Array]):
         self, problem: BoxQP, gram: GramMatrix, budget: Budget, start: Array | None
     ) -> Outcome[Array]:
         if start is not None:
-            first = judged(problem, gram, problem.feasible(start), budget.tol)
+            first = judged(problem, gram, problem.feasible(start), budget)
             if first.status is Status.OPTIMAL:
                 return first
         stopped: Status | None = None
@@ -71,12 +72,12 @@ class InteriorPoint(Solver[BoxQP, Array]):
             return stopped
 
         beta = climb(problem, linear_system(gram), budget.tol, lambda: reason() is not None)
-        found = judged(problem, gram, beta, budget.tol)
+        found = judged(problem, gram, beta, budget)
         done = found.status is Status.OPTIMAL
         return found if done else replace(found, status=reason() or found.status)
 
 
-def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome[Array]:
+def judged(problem: BoxQP, gram: GramMatrix, beta: Array, budget: Budget) -> Outcome[Array]:
     """Return multipliers as an answer, judged in float64 on the matrix itself."""
     rows = problem.coefficients(beta, gram.shape[0])
     used = np.flatnonzero(rows)
@@ -84,8 +85,12 @@ def judged(problem: BoxQP, gram: GramMatrix, beta: Array, tol: float) -> Outcome
     if len(used):
         f = gram.in_precision(np.float64).multiply_columns(used, rows[used, None])[:, 0]
     violation = problem.violation(beta, f)
-    status = Status.OPTIMAL if violation <= tol else Status.STALLED
-    return Outcome(beta, status, product=f, details={"violation": violation, "nonconvex": False})
+    done = violation <= budget.tol
+    if done and budget.gap < math.inf:
+        done = problem.gap(beta, f).relative() <= budget.gap
+    status = Status.OPTIMAL if done else Status.STALLED
+    details = {"violation": violation, "nonconvex": False}
+    return Outcome(beta, status, product=f, details=details, gap_seen=budget.gap < math.inf)
 
 
 def has_few_features(gram: GramMatrix, cache_bytes: int) -> bool:

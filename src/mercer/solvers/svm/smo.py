@@ -131,6 +131,7 @@ class _WorkingSetRun:
         self.single, self.double = gram.in_precision(np.float32), gram.in_precision(np.float64)
         self.limit = step_limit(budget.max_iter, len(problem))
         self.budget = budget.but(max_iter=self.limit)
+        self.inner = budget.tol
         self.threads = _parallel.thread_count(budget.threads)
         self.n = gram.shape[0]
         self.beta = (problem.start if start is None else start).astype(np.float64)
@@ -178,9 +179,10 @@ class _WorkingSetRun:
                         if objective <= best_objective:
                             best_objective, best_beta = objective, self.beta.copy()
                     if violation <= tol or status:
-                        break
-                    # What float64 can tell apart at all.
-                    self.floor = 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
+                        tol = 0.0 if status else self.sharper(violation)
+                        if not tol:
+                            break
+                    self.floor = self.rounding()
                     if idle >= 5 or (self.precise and violation <= self.floor):
                         status = Status.STALLED
                         break
@@ -212,6 +214,11 @@ class _WorkingSetRun:
         if status:
             self.beta[:] = best_beta
         violation, _ = self.check()
+        seen = budget.gap < math.inf and not self.nonconvex
+        if seen and status in (None, Status.STALLED):
+            rest = self.rounding() * self.problem.room
+            gap = self.problem.gap(self.beta, self.exact_f).relative(rest)
+            status = None if budget.met(violation, gap) else Status.STALLED
         return Outcome(
             self.beta,
             status or Status.OPTIMAL,
@@ -225,7 +232,21 @@ class _WorkingSetRun:
                 "hits": cache.hits,
                 "misses": cache.misses,
             },
+            gap_seen=budget.gap < math.inf,
         )
+
+    def sharper(self, violation: float) -> float:
+        """Return the violation that the gap of the last check asks for; 0 where it is content."""
+        if self.nonconvex or math.isinf(self.budget.gap):
+            return 0.0  # where curvature is negative there is no gap to close
+        floor = self.rounding()
+        gap = self.problem.gap(self.beta, self.exact_f).relative(floor * self.problem.room)
+        self.inner = self.budget.sharper(violation, gap, floor)
+        return self.inner
+
+    def rounding(self) -> float:
+        """Return what float64 can tell apart at all of values of f."""
+        return 2.0**-52 * self.greatest * float(np.abs(self.beta).sum())
 
     def step(self, active: _Active, extremes: Array, violation: float) -> bool:
         """Solve one working set and move f; tell whether anything moved."""
@@ -255,7 +276,7 @@ class _WorkingSetRun:
             active.cache.offsets(active.position[w]),
             self.diagonal[active.row[w]].astype(K.dtype), inverse, active.F[w], new, active.lo[w],
             active.hi[w], active.group[w], groups, self.precise,
-            max(INNER_TOLERANCE * violation, 0.5 * self.budget.tol, 0.5 * self.floor),
+            max(INNER_TOLERANCE * violation, 0.5 * self.inner, 0.5 * self.floor),
             min(BLOCK_STEPS, max(1, self.limit - self.steps)),
         )  # fmt: skip
         self.steps += taken
