@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
@@ -9,6 +10,9 @@ from typing import Any, TypeVar
 
 from mercer import _memory
 from mercer.exceptions import InvalidInput, InvalidType, MercerError, NotEnoughMemory
+
+if sys.platform != "win32":
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -44,7 +48,8 @@ def atomic(method: Method) -> Method:
 
     @wraps(method)
     def fit(self: Any, *args: Any, **options: Any) -> Any:
-        _memory.require_reserve(type(self).__name__)
+        if sys.platform != "win32" and getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY:
+            _memory.require_reserve(type(self).__name__)
         X = args[0] if args else options.get("X")
         if getattr(getattr(X, "dtype", None), "kind", "") in _DATES and self._takes_vectors():
             raise _no_numbers(self)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._fast.box_qp import improve, product, violation
+from mercer._fast.box_qp import improve, product, settle, sums_error, violation
 from mercer._fast.jit import jit
 from mercer._typing import Array, Groups, IntArray
 
@@ -13,8 +13,6 @@ FINE_ENOUGH = 1e-9
 FINE_ROUNDS, FINE_PAIRS = 8, 1000
 """Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
 for each variable."""
-_AT_BOUND = 2.0**-50
-"""Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
 
 
 @jit
@@ -83,30 +81,3 @@ def solve_parts(
         numbers[j, 2] = violation(px, fx, x, least, greatest, of, groups)
         numbers[j, 3] = sums_error(x, of, sums)
     return numbers
-
-
-@jit
-def settle(lo: Array, hi: Array, beta: Array) -> None:
-    """Put multipliers on a bound that only rounding keeps them from; one that is free fixes b."""
-    largest = 0.0
-    for t in range(beta.size):
-        largest = max(largest, abs(beta[t]))
-    for t in range(beta.size):
-        least = _AT_BOUND * min(hi[t] - lo[t], largest)
-        if beta[t] - lo[t] < least:
-            beta[t] = lo[t]
-        if hi[t] - beta[t] < least:
-            beta[t] = hi[t]
-
-
-@jit
-def sums_error(beta: Array, group: Groups, sums: Array) -> float:
-    """Return how far the sums of the groups are off, as a share of what they add up."""
-    total, off = 0.0, np.zeros(sums.size)
-    for t in range(beta.size):
-        off[group[t]] += beta[t]
-        total += abs(beta[t])
-    worst = 0.0
-    for g in range(sums.size):
-        worst = max(worst, abs(off[g] - sums[g]))
-    return worst / total if total > 0.0 else worst

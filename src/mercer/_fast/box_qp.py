@@ -31,6 +31,9 @@ _LEAST_NORMAL = 1e-30
 _SHRINK = 0.6
 """Share of active variables from which leaving the others out gains nothing."""
 
+_AT_BOUND = 2.0**-50
+"""Distance from a bound, as a share of the box, that rounding of a few sums in float64 leaves."""
+
 
 @jit
 def violation(
@@ -311,6 +314,33 @@ def middles(ends: Array) -> Array:
         elif below or above:
             result[g] = low if below else high
     return result
+
+
+@jit
+def sums_error(beta: Array, group: Groups, sums: Array) -> float:
+    """Return how far the sums of the groups are off, as a share of what they add up."""
+    total, off = 0.0, np.zeros(sums.size)
+    for t in range(beta.size):
+        off[group[t]] += beta[t]
+        total += abs(beta[t])
+    worst = 0.0
+    for g in range(sums.size):
+        worst = max(worst, abs(off[g] - sums[g]))
+    return worst / total if total > 0.0 else worst
+
+
+@jit
+def settle(lo: Array, hi: Array, beta: Array) -> None:
+    """Put multipliers on a bound that only rounding keeps them from; one that is free fixes b."""
+    largest = 0.0
+    for t in range(beta.size):
+        largest = max(largest, abs(beta[t]))
+    for t in range(beta.size):
+        least = _AT_BOUND * min(hi[t] - lo[t], largest)
+        if beta[t] - lo[t] < least:
+            beta[t] = lo[t]
+        if hi[t] - beta[t] < least:
+            beta[t] = hi[t]
 
 
 @jit

@@ -5,13 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from functools import cache
-from typing import Any, Self
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, Self, TypeVar
+from warnings import warn
 
 import numpy as np
 
 from mercer._typing import Parameter
 from mercer.exceptions import InvalidParameter
+
+Kind = TypeVar("Kind", bound=Callable[..., Any])
 
 
 class Parametrised:
@@ -188,3 +192,42 @@ def _short(value: Parameter) -> str:
     if isinstance(value, np.generic):
         return repr(value.item())
     return getattr(value, "__name__", None) or repr(value)
+
+
+def ambiguous_first(ours: str, bounds: tuple[str, ...]) -> Callable[[Kind], Kind]:
+    """Ask for the name of a first argument that scikit-learn's kernel of the same name has too.
+
+    There it is the length scale. A list can only be length scales and is taken as such; a number
+    is still taken as ``ours``, with a warning. ``bounds`` are parameters that only exist there.
+    """
+
+    def accept(owner: Kind) -> Kind:
+        method, name = "__init__", owner.__name__
+        make = getattr(owner, method)
+
+        @wraps(make)
+        def call(self: Any, *args: Any, **given: Any) -> None:
+            if len(args) > 1 or given.keys() & set(bounds):
+                raise InvalidParameter(
+                    f"{name}: what scikit-learn's {name} takes beside the length scale has another "
+                    f"place here. Write {name}(length_scale=…), and give bounds to the machine: "
+                    "GaussianProcessRegressor(kernel, bounds=(low, high))."
+                )
+            scales = args and isinstance(args[0], list | tuple | np.ndarray)
+            if scales and np.ndim(args[0]) == 1:
+                make(self, **{"length_scale": args[0], **given})
+                return
+            if args and isinstance(args[0], numbers.Real):
+                warn(
+                    f"{name}({args[0]!r}): a number without its name means {ours} here and "
+                    f"length_scale in scikit-learn, so it will be refused. Write "
+                    f"{name}({ours}={args[0]!r}) or {name}(length_scale={args[0]!r}).",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+            make(self, *args, **given)
+
+        setattr(owner, method, call)
+        return owner
+
+    return accept

@@ -79,7 +79,7 @@ class BoxQP:
 
     def sums_error(self, beta: Array) -> float:
         """Return how far the sums of the groups are off, as a share of what they add up."""
-        return _fast.box_parts.sums_error(beta, self.group, self.sums)
+        return _fast.box_qp.sums_error(beta, self.group, self.sums)
 
     def feasible(self, start: Array) -> Array:
         """Return multipliers that keep all constraints, near some that may not.
@@ -136,6 +136,10 @@ class BoxQP:
         # A constraint without a price is none of the gap's business: tolerances bound its fault.
         gap = primal - dual if math.isfinite(primal - dual) else math.inf
         return Gap(gap if fault == 0.0 else 0.0, max(abs(primal), abs(dual)), terms)
+
+    def relative_gap(self, beta: Array, f: Array, rounding: float) -> float:
+        """Return the gap of β as a share, given f at each variable and what rounding did to it."""
+        return self.gap(beta, f, np.arange(len(beta))).relative(rounding * self.room)
 
     def certify(
         self,
@@ -268,6 +272,11 @@ class BoxQP:
         return _fast.box_qp.ends(
             self.p, f, self.row, self.lo, self.hi, beta, self.group, self.groups
         )
+
+
+def rounding_of_sums(beta: Array, greatest: float) -> float:
+    """Return what rounding may do to Kβ where no value of K is above ``greatest``."""
+    return 2.0**-52 * greatest * float(np.abs(beta).sum())
 
 
 def _middles(ends: Array) -> Array:

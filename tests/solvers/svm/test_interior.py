@@ -117,7 +117,9 @@ def test_the_best_answer_is_kept(monkeypatch):
     monkeypatch.setattr(
         InteriorPoint,
         "run",
-        lambda self, problem, gram, budget, start: judged(problem, gram, problem.start, 1e-6),
+        lambda self, problem, gram, budget, start: judged(
+            problem, gram, problem.start, Budget(1e-6)
+        ),
     )
     solution = BoxQPSolver(turn=2).by_steps(problem, gram, Budget(tol=1e-6), None)
     assert solution.status == "stalled"  # nobody set a limit of steps

@@ -394,8 +394,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
 
     def _judge_mean(self, points: Points, targets: Array) -> Certificate:
         """Judge the mean from points and targets as the process sees them."""
-        n = len(targets)
-        columns, dual = targets.reshape(n, -1), self.alpha_.reshape(n, -1)
+        columns, dual = (a.reshape(len(targets), -1) for a in (targets, self.alpha_))
         if self._posterior is not None:
             return self._posterior.judge(points, columns, dual)
         problem = MeanProblem(columns, self._noise_variances + self.jitter_)
@@ -413,9 +412,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
 
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
-        points, on_landmarks = self._train_points, self._posterior
-        plain = self.alpha_.reshape(len(points), -1)
-        columns = plain if on_landmarks is None else on_landmarks.on_rows(points)
+        columns = self.alpha_.reshape(len(self.alpha_), -1)
+        if self._posterior is not None:
+            columns = self._posterior.on_rows(self._train_points)
         return columns * self._y_train_std, np.atleast_1d(self._y_train_mean)
 
     def _evidence(self) -> RegressionEvidence:
@@ -431,14 +430,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
 
     def _landmark_evidence(self) -> LandmarkEvidence:
         assert self._posterior is not None
-        return LandmarkEvidence(
-            self._kernel,
-            self._train_points,
-            self._posterior.approximation.points,
-            self._names,
-            self.y_train_.reshape(len(self.y_train_), -1),
-            self._noise_variances,
-        )
+        points, landmarks = self._train_points, self._posterior.approximation.points
+        columns, noise = self.y_train_.reshape(len(points), -1), self._noise_variances
+        return LandmarkEvidence(self._kernel, points, landmarks, self._names, columns, noise)
 
     def _read(self, X: Objects, y: Targets) -> tuple[Objects, Array]:
         self._require_targets(y)
@@ -448,8 +442,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
         _check_rows(X, type(self).__name__)
         if self._takes_vectors():
             self._check_columns(X)
-        seen = targets.shape[1] if targets.ndim > 1 else 1
-        if self.n_targets is not None and seen != self.n_targets:
+        if self.n_targets not in (None, seen := targets.shape[1] if targets.ndim > 1 else 1):
             raise ValueError(
                 "The number of targets seen in `y` is different from the parameter `n_targets`. "
                 f"Got {seen} != {self.n_targets}."

@@ -7,12 +7,11 @@ import math
 import numpy as np
 from scipy import special
 
-from mercer._deprecated import ambiguous_first
 from mercer._typing import Array, Parameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.coalitions import Over
 from mercer.kernels.pairs import Values
-from mercer.kernels.parameters import check_number
+from mercer.kernels.parameters import ambiguous_first, check_number
 from mercer.kernels.statistics import PeriodSlope, SquaredDistance
 from mercer.kernels.vectors.radial import RBF, Radial
 

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from mercer import _fast
-from mercer._deprecated import ambiguous_first
 from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
@@ -20,7 +19,7 @@ from mercer.kernels.coalitions import Game, Over
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
-from mercer.kernels.parameters import check_number
+from mercer.kernels.parameters import ambiguous_first, check_number
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import CoordinateSum, SquaredDistance, Statistic
 

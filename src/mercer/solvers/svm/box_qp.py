@@ -22,8 +22,19 @@ from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.gram.given import GivenGram
-from mercer.problems.qp import BoxQP
+from mercer.problems.qp import BoxQP, rounding_of_sums
 from mercer.solvers.base import Budget, Outcome, Solution, Solver, Status
+from mercer.solvers.svm.box_parts import (
+    FINE,
+    FINE_TOL,
+    PAIRS,
+    PAIRS_EACH,
+    ROUND_VARIABLES,
+    ROUNDS,
+    SUMS_ROUNDING,
+    Part,
+    solve_together,
+)
 from mercer.solvers.svm.interior import InteriorPoint, has_few_features, is_small
 from mercer.solvers.svm.smo import SMO
 
@@ -31,37 +42,18 @@ DENSE = 2000
 """Rows up to which one problem is solved on the whole matrix: it is computed in some 20 ms."""
 SHARED, LARGEST_PART = 5000, 3500
 """The same where several problems share the matrix, and rows of the largest of them."""
-SERIAL = 400_000
-"""Cells of the matrices of several problems up to which other threads come too late to help."""
 ALONE = 400
 """Rows up to which a single problem needs no thread but its own."""
 UNTHREADED = 128
 """Variables up to which a Cholesky factorisation stays on one thread by itself: with 150 a second
 one took twice as long on quiet cores, and a thousand times as long on busy ones."""
-TOGETHER = 500
-"""Variables up to which several problems are solved in one compiled call: their rounds are short.
-"""
 MOST_VARIABLES = 1500
 """Variables up to which active-set steps on all free ones are cheap: with so many they took a
 quarter of the time of working sets on easy problems, and a third more on very hard ones; with 2,200
 ten times as long."""
-ROUNDS, ROUND_VARIABLES = 8, 4000
-"""Most rounds in one compiled call, and variables in all of them together, so that time limits and
-Ctrl-C are heard."""
-PAIRS, PAIRS_EACH = 3000, 16
-"""Pair steps in a round, and for each variable, before active-set steps are worth their price
-(measured on classifiers of 200 to 2,000 rows)."""
 PATIENCE, PATIENCE_VARIABLES = 12, 6000
 """Most calls without progress, and variables in all of them together, after which the solver with
 all precautions takes over."""
-FINE, FINE_TOL = 200, 1e-2
-"""Variables up to which an answer is made exact, which costs less than the fit around it, and the
-tolerance above which nobody asks for that."""
-SUMS_ROUNDING = 1e-12
-"""Error of a fixed sum, as a share of what it adds up, that rounding of float64 leaves."""
-
-Part = tuple[IntArray, BoxQP]
-"""Some rows of a matrix, and the problem on them."""
 
 
 def share_matrix(n: int, parts: Sequence[Part], cache_bytes: int) -> bool:
@@ -159,7 +151,7 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         unlimited = budget.max_iter < 0 and budget.deadline == math.inf and budget.monitor is None
         try:
             if unlimited and all(start is None for start in starts):
-                self._solve_together(parts, K, at, budget, found, threads)
+                found = solve_together(parts, K, at, budget, threads)
             left = [j for j, answer in enumerate(found) if answer is None]
             if left:
                 _parallel.run(task, left, threads)
@@ -173,64 +165,6 @@ class BoxQPSolver(Solver[BoxQP, Array]):
             # The answer brings its product: nothing is asked of the matrix, and no part is taken.
             solutions.append(self.judged(problem, whole, answer, cost, len(rows) ** 2))
         return solutions
-
-    def _solve_together(
-        self,
-        parts: Sequence[Part],
-        K: Array,
-        at: IntArray,
-        budget: Budget,
-        found: list[Outcome[Array] | None],
-        threads: int,
-    ) -> None:
-        """Find answers of small problems in a few compiled calls; others stay None."""
-        small = [j for j, (_, problem) in enumerate(parts) if len(problem) <= TOGETHER]
-        if not small:
-            return
-        sizes = [len(parts[j][1]) for j in small]
-        greatest = float(np.abs(np.diagonal(K)).max())
-
-        def task(group: Sequence[int]) -> None:
-            chosen = [parts[j] for j in group]
-            problems = [problem for _, problem in chosen]
-            ends = np.zeros(len(problems) + 1, np.intp)
-            np.cumsum([len(problem) for problem in problems], out=ends[1:])
-            idx = at[np.concatenate([rows[problem.row] for rows, problem in chosen])]
-            beta = np.concatenate([problem.start for problem in problems])
-            f = np.empty(len(beta))
-            numbers = _fast.box_parts.solve_parts(
-                K, idx.astype(np.intp, copy=False), ends,
-                np.concatenate([problem.p for problem in problems]),
-                np.concatenate([problem.lo for problem in problems]),
-                np.concatenate([problem.hi for problem in problems]),
-                np.concatenate([problem.group for problem in problems]), problems[0].groups,
-                beta, f, budget.tol, ROUNDS, PAIRS, PAIRS_EACH,
-                FINE if budget.tol <= FINE_TOL else 0,
-            )  # fmt: skip
-            for k, (j, (steps, curved, left, error)) in enumerate(
-                zip(group, numbers.tolist(), strict=True)
-            ):
-                mine, (rows, problem) = slice(ends[k], ends[k + 1]), parts[j]
-                if left > budget.tol or error > SUMS_ROUNDING:
-                    continue
-                asked = budget.gap < math.inf and not curved
-                if asked and _relative_gap(problem, beta[mine], f[mine], greatest) > budget.gap:
-                    continue
-                values = np.zeros(len(rows))
-                values[problem.row] = f[mine]
-                details = {"violation": left, "nonconvex": bool(curved)}
-                found[j] = Outcome(
-                    beta[mine], Status.OPTIMAL, int(steps), values, details,
-                    gap_seen=budget.gap < math.inf,
-                )  # fmt: skip
-
-        # Calls short enough that Ctrl-C is heard, and one for each thread where that pays.
-        wanted = 1 if sum(size * size for size in sizes) <= SERIAL else threads
-        calls = min(len(small), max(wanted, math.ceil(sum(sizes) / ROUND_VARIABLES)))
-        if calls == 1:
-            task(small)
-        else:
-            _parallel.run(task, [small[k::calls] for k in range(calls)], threads)
 
     def _is_fine(self, problem: BoxQP, budget: Budget) -> bool:
         return len(problem) <= FINE and budget.tol <= FINE_TOL
@@ -288,17 +222,6 @@ class BoxQPSolver(Solver[BoxQP, Array]):
         best = max(answers, key=lambda answer: _merit(problem, answer))
         iterations = sum(answer.iterations for answer in answers)
         return replace(best, status=_status(best, answers[-1]), iterations=iterations)
-
-
-def _rounding(beta: Array, greatest: float) -> float:
-    """Return what rounding may do to f = Kβ where no value of K is above ``greatest``."""
-    return 2.0**-52 * greatest * float(np.abs(beta).sum())
-
-
-def _relative_gap(problem: BoxQP, beta: Array, f: Array, greatest: float) -> float:
-    """Return the relative gap of β, given f = Kβ at each variable, above what rounding makes."""
-    floor = _rounding(beta, greatest) * problem.room
-    return problem.gap(beta, f, np.arange(len(beta))).relative(floor)
 
 
 def _status(best: Outcome[Array], last: Outcome[Array]) -> Status:
@@ -408,7 +331,7 @@ class _OnMatrix:
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
                 break
-        _fast.box_parts.settle(problem.lo, problem.hi, beta)
+        _fast.box_qp.settle(problem.lo, problem.hi, beta)
         if drift:
             _fast.box_qp.product(self.K, self.idx, beta, f)
             left = _fast.box_qp.violation(problem.p, f, beta, *parts)
@@ -422,8 +345,8 @@ class _OnMatrix:
         self, problem: BoxQP, budget: Budget, beta: Array, f: Array, left: float
     ) -> tuple[float, Status]:
         """Return the violation that the gap asks for, 0 for none, and what to call the answer."""
-        floor = _rounding(beta, self.greatest)
-        gap = _relative_gap(problem, beta, f, self.greatest)
+        floor = rounding_of_sums(beta, self.greatest)
+        gap = problem.relative_gap(beta, f, floor)
         met = budget.met(left, gap)
         return budget.sharper(left, gap, floor), Status.OPTIMAL if met else Status.STALLED
 
