@@ -4,19 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import NotSeparable
-
-
-def value(page, key):
-    return float(page.locator(f"dd[data-key={key}]").get_attribute("data-value"))
-
-
-def settle(page):
-    """Wait until the frame after a change, and the address after it."""
-    page.wait_for_timeout(400)
-
-
-def points(page):
-    return page.evaluate("lab.stage.state.points")
+from tests.lab.reading import points, settle, value
 
 
 @pytest.mark.parametrize(

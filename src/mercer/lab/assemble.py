@@ -16,7 +16,7 @@ CORE = (
 )  # fmt: skip
 """The scripts that every experiment uses, in the order in which they build on each other."""
 
-EXPERIMENTS = ("margin",)
+EXPERIMENTS = ("margin", "process", "perceptron", "components")
 """One script for each experiment, in the order of the page."""
 
 SCRIPTS = (*CORE, *EXPERIMENTS, "main")

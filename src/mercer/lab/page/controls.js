@@ -47,8 +47,8 @@ lab.controls = (() => {
       host.change();
     });
     const show = () => {
-      const v = host.state[key];
-      if (spec.high !== undefined && spec.most) input.max = spec.most(host.state);
+      const v = spec.value ? spec.value(host.state, host.result) : host.state[key];
+      if (spec.most) input.max = spec.most(host.state, host.result);
       input.value = scale(v);
       shown.textContent = lab.text.number(v, 3);
       input.setAttribute("aria-valuetext", shown.textContent);

@@ -82,7 +82,7 @@ lab.experiments.push((() => {
     id: "margin", name: "Margin", title: "The widest margin",
     lead: "Of all lines between two classes a support vector machine takes the one with the widest margin. Move a point: only those on the margin, or on its wrong side, hold the line in place.",
     picture: "Points of two classes, the boundary between them and its margin",
-    help: "Drag a point, or click to add one. Keys: Tab to the points, arrows move (Shift: finely), Page Down and Page Up go to the next and the last one, Space changes the class, + adds, Delete removes.",
+    help: lab.keys(2),
     bounds: { x: [-4, 4], y: [-3, 3] },
     most: 200,
     start: () => ({ data: "clouds", kernel: "linear", hard: false, C: 1, width: 1, degree: 3, tool: "1", points: points("clouds") }),

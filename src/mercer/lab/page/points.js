@@ -122,3 +122,7 @@ lab.PointLayer = class {
     event.preventDefault();
   }
 };
+
+/** What hands and keys can do with the points, said below each picture. */
+lab.keys = (classes) => "Drag a point, or click to add one. Keys: Tab to the points, arrows move (Shift: finely), "
+  + `Page Down and Page Up go to the next and the last one, ${classes > 1 ? "Space changes the class, " : ""}+ adds, Delete removes.`;
