@@ -16,7 +16,9 @@ CORE = (
 )  # fmt: skip
 """The scripts that every experiment uses, in the order in which they build on each other."""
 
-EXPERIMENTS = ("margin", "process", "perceptron", "components")
+EXPERIMENTS = (
+    "margin", "process", "perceptron", "components", "penalties", "balls", "gaussian",
+)  # fmt: skip
 """One script for each experiment, in the order of the page."""
 
 SCRIPTS = (*CORE, *EXPERIMENTS, "main")

@@ -6,7 +6,7 @@ lab.address = (() => {
   };
 
   /** Read a value as the kind that the start has; what makes no sense is as if it were not there. */
-  function decode(text, start, spec) {
+  function decode(text, start, spec, fixed) {
     if (typeof start === "boolean") return text === "true";
     if (typeof start === "number") {
       const v = Number(text);
@@ -18,7 +18,7 @@ lab.address = (() => {
       return !options || options.includes(text) ? text : start;
     }
     const rows = text === "" ? [] : text.split(";").map((row) => row.split(",").map(Number));
-    const fine = rows.length <= 200 && rows.every((row) =>
+    const fine = rows.length <= 200 && (!fixed || rows.length === start.length) && rows.every((row) =>
       row.length === 3 && row.every(Number.isFinite) && [-1, 0, 1].includes(row[2])
       && Math.abs(row[0]) <= 2000 && Math.abs(row[1]) <= 2000);
     return fine ? rows.map(([x, y, kind]) => [x / 100, y / 100, kind]) : start;
@@ -52,7 +52,7 @@ lab.address = (() => {
     }
     for (const [key, text] of given) {
       const spec = experiment.controls.find((one) => one.key === key);
-      if (key in state) state[key] = decode(text, state[key], spec);
+      if (key in state) state[key] = decode(text, state[key], spec, experiment.fixed);
     }
     return { experiment, state };
   }

@@ -127,9 +127,9 @@ lab.controls = (() => {
 // ---- gauges: a number, and for a residual how many digits are right ------------------------------
 lab.gauges = (list) => {
   const { element } = lab.controls;
-  return list.map(({ name, value, text, residual, hint, key }) => {
+  return list.map(({ name, value, text, residual, hint, key, swatch }) => {
     const shown = element("dd", { "data-key": key || name, "data-value": String(value) }, text ?? lab.text.number(value));
-    const box = element("div", { class: residual ? "gauge residual" : "gauge" }, element("dt", {}, name), shown);
+    const box = element("div", { class: residual ? "gauge residual" : "gauge" }, element("dt", swatch ? { class: `swatch ${swatch}` } : {}, name), shown);
     if (hint) box.append(element("dd", { class: "hint" }, hint));
     if (residual) {
       // From 1 on the left to 10⁻¹⁶, the rounding of a double, on the right.

@@ -77,6 +77,7 @@ lab.PointLayer = class {
   }
 
   click(event) {
+    if (this.host.experiment.fixed) return;
     const mark = event.target.closest(".point"), { tool } = this.host.state;
     if (mark) {
       if (tool === "remove") this.remove(this.marks.indexOf(mark));
@@ -107,6 +108,7 @@ lab.PointLayer = class {
       this.move(i, [x + step * dx, y + step * dy]);
     } else if (event.key === "PageDown") focus(i + 1);
     else if (event.key === "PageUp") focus(i - 1);
+    else if (this.host.experiment.fixed) return;
     else if (event.key === "Insert" || event.key === "+") {
       this.add([x + 0.3, y + 0.3], kind);
       this.host.now();
