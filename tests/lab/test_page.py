@@ -77,7 +77,7 @@ def test_a_link_shows_the_same(lab, name):
     if sliders.count():
         sliders.first.focus()
         for _ in range(3):
-            page.keyboard.press("ArrowRight")
+            page.keyboard.press("ArrowLeft")
     if page.locator(".point").count():
         page.locator(".point").first.focus()
         page.keyboard.press("ArrowUp")

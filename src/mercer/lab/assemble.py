@@ -17,7 +17,8 @@ CORE = (
 """The scripts that every experiment uses, in the order in which they build on each other."""
 
 EXPERIMENTS = (
-    "margin", "process", "perceptron", "components", "penalties", "balls", "gaussian",
+    "margin", "lift", "process", "perceptron", "components", "penalties", "balls", "descent",
+    "gaussian", "subsequences", "alignment",
 )  # fmt: skip
 """One script for each experiment, in the order of the page."""
 

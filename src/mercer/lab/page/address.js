@@ -15,6 +15,7 @@ lab.address = (() => {
     }
     if (typeof start === "string") {
       const options = spec?.options?.map((option) => option[0]);
+      if (spec?.longest) return text.slice(0, spec.longest);
       return !options || options.includes(text) ? text : start;
     }
     const rows = text === "" ? [] : text.split(";").map((row) => row.split(",").map(Number));

@@ -106,6 +106,17 @@ lab.controls = (() => {
     } };
   }
 
+  function text(spec, host, id) {
+    const input = element("input", { type: "text", id, maxlength: spec.longest, autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("input", () => {
+      host.state[spec.key] = input.value;
+      host.change();
+    });
+    const box = element("div", { class: "control" }, element("label", { for: id }, spec.label), input);
+    // What is being typed is left alone.
+    return { box, show: () => { if (input.value !== host.state[spec.key]) input.value = host.state[spec.key]; } };
+  }
+
   /** Buttons that change the state, such as one step more. */
   function buttons(spec, host) {
     const box = element("div", { class: "buttons" });
@@ -120,7 +131,7 @@ lab.controls = (() => {
     return { box, show: () => { box.hidden = spec.when ? !spec.when(host.state) : false; } };
   }
 
-  const KINDS = { slider, choice, radios, tick, buttons };
+  const KINDS = { slider, choice, radios, tick, text, buttons };
   return { element, make: (spec, host, id) => KINDS[spec.kind](spec, host, id) };
 })();
 

@@ -55,9 +55,9 @@ lab.Plot = class {
 
   /** Fit the picture to the width that it has on the screen, so that text keeps its size. */
   fit() {
-    const { x, y, ratio } = this.bounds;
+    const { x, y, ratio, tall = 0 } = this.bounds; // a table needs some height on a telephone too
     this.width = Math.max(280, Math.round(this.svg.parentElement.clientWidth));
-    this.height = Math.round(this.width * (ratio || (y[1] - y[0]) / (x[1] - x[0])));
+    this.height = Math.max(tall, Math.round(this.width * (ratio || (y[1] - y[0]) / (x[1] - x[0]))));
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
   }
 

@@ -52,7 +52,8 @@ lab.PointLayer = class {
   }
 
   move(i, place) {
-    const [x, y] = this.place(place);
+    const { hold } = this.host.experiment;
+    const [x, y] = this.place(hold ? [hold(i), place[1]] : place);
     if (this.points[i][0] === x && this.points[i][1] === y) return;
     this.points[i] = [x, y, this.points[i][2]];
     this.host.change();
@@ -127,4 +128,4 @@ lab.PointLayer = class {
 
 /** What hands and keys can do with the points, said below each picture. */
 lab.keys = (classes) => "Drag a point, or click to add one. Keys: Tab to the points, arrows move (Shift: finely), "
-  + `Page Down and Page Up go to the next and the last one, ${classes > 1 ? "Space changes the class, " : ""}+ adds, Delete removes.`;
+  + `Page Down and Page Up go to the next and the previous one, ${classes > 1 ? "Space changes the class, " : ""}+ adds, Delete removes.`;

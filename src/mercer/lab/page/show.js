@@ -14,6 +14,8 @@ lab.Stage = class {
     this.plot = new lab.Plot(this.svg, experiment.bounds);
     if (experiment.start().points) this.layer = new lab.PointLayer(this.plot, this);
 
+    if (experiment.turn) this.turn();
+
     this.controls = experiment.controls.map((spec, i) => make(spec, this, `${id}-${spec.key || "act"}-${i}`));
     const panel = element("div", { class: "controls" }, ...this.controls.map((control) => control.box));
     const save = element("button", { type: "button", class: "save" }, "Save picture (SVG)");
@@ -48,6 +50,27 @@ lab.Stage = class {
         element("div", {}, element("div", { class: "bar" }, element("h3", {}, "The same in Python"), copy),
           element("pre", { tabindex: "0", "aria-label": "Python lines" }, this.code))));
     this.watch = new ResizeObserver(() => this.draw());
+  }
+
+  /** A drag over the picture turns what is in it; up and down stays with the page on a telephone. */
+  turn() {
+    this.svg.classList.add("turns");
+    this.svg.addEventListener("pointerdown", (event) => {
+      const from = { x: event.clientX, y: event.clientY, turn: this.state.turn, tilt: this.state.tilt };
+      this.svg.setPointerCapture(event.pointerId);
+      const drag = (moved) => {
+        const turned = from.turn + (moved.clientX - from.x) / 2;
+        this.state.turn = Math.round(((((turned + 180) % 360) + 360) % 360) - 180);
+        this.state.tilt = Math.round(Math.min(90, Math.max(0, from.tilt + (moved.clientY - from.y) / 3)));
+        this.change();
+      };
+      const drop = () => {
+        this.svg.removeEventListener("pointermove", drag);
+        for (const name of ["pointerup", "pointercancel"]) this.svg.removeEventListener(name, drop);
+      };
+      this.svg.addEventListener("pointermove", drag);
+      for (const name of ["pointerup", "pointercancel"]) this.svg.addEventListener(name, drop);
+    });
   }
 
   show(host) {
