@@ -107,3 +107,42 @@ def test_an_address_that_makes_no_sense_shows_the_start(lab, place):
     assert page.evaluate(
         "JSON.stringify(lab.stage.state) === JSON.stringify(lab.experiments[0].start())"
     )
+
+
+def test_the_link_over_the_list_leaves_the_experiment_alone(lab):
+    page = lab("#gaussian?rho=0.2")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "title-gaussian"
+    assert page.evaluate("lab.stage.state.rho") == 0.2
+
+
+def test_an_experiment_stays_as_it_was_left(lab):
+    page = lab("#gaussian?rho=0.2")
+    page.locator("nav a[href='#balls']").click()
+    page.locator("nav a[href='#gaussian']").click()
+    page.wait_for_timeout(400)
+    assert page.evaluate("lab.stage.state.rho") == 0.2
+    assert page.evaluate("location.hash") == "#gaussian?rho=0.2"
+
+
+def test_lines_are_copied_or_marked(lab):
+    page = lab("#balls")
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").or_(
+        page.get_by_role("button", name="Marked")
+    ).wait_for()
+
+
+def test_touch(lab):
+    page = lab("#margin", has_touch=True, viewport={"width": 390, "height": 844})
+    count = page.locator(".point").count()
+    box = page.locator(".picture").bounding_box()
+    page.touchscreen.tap(box["x"] + 20, box["y"] + 30)
+    page.wait_for_timeout(100)
+    assert page.locator(".point").count() == count + 1
+    # A finger is as wide as its target, and what it drags does not scroll the page.
+    hit = page.locator(".hit").first
+    assert hit.bounding_box()["width"] >= 24
+    assert hit.evaluate("(e) => getComputedStyle(e).touchAction") == "none"

@@ -40,7 +40,14 @@
   }
 
   document.documentElement.classList.add("js");
-  addEventListener("hashchange", () => open(location.hash));
+  addEventListener("hashchange", () => {
+    if (lab.address.read(location.hash)) open(location.hash);
+  });
+  // The address belongs to the experiments, so this link moves the focus alone.
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    host.querySelector("h2").focus();
+  });
   // Fields are painted with the colours of the page, which may change while it is open.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown.draw());
   open(location.hash);

@@ -154,7 +154,7 @@ lab.experiments.push((() => {
 
   /** The penalty itself in a corner, with a dot for what each point pays. */
   function inset(plot, state, result, own) {
-    const wide = Math.min(170, plot.width * 0.34), high = wide * 0.6, left = plot.width - wide - 10, top = 10;
+    const wide = Math.min(170, plot.width * 0.34), high = wide * 0.6, left = 30, top = 10;
     lab.svg.make("rect", { x: left, y: top, width: wide, height: high, rx: 6, class: "inset" }, plot.lines);
     const px = (r) => left + wide / 2 + (r / 3) * (wide / 2), py = (v) => top + high - 8 - (Math.min(v, 4) / 4) * (high - 14);
     const parts = [];

@@ -34,8 +34,14 @@ lab.Stage = class {
     this.code = element("code");
     const copy = element("button", { type: "button" }, "Copy");
     copy.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(this.code.textContent);
-      copy.textContent = "Copied";
+      try {
+        await navigator.clipboard.writeText(this.code.textContent);
+        copy.textContent = "Copied";
+      } catch {
+        // Not every browser lets a page of a file copy: then the lines are marked, one key away.
+        getSelection().selectAllChildren(this.code);
+        copy.textContent = "Marked";
+      }
       setTimeout(() => { copy.textContent = "Copy"; }, 1500);
     });
     this.box = element("section", { id: `stage-${id}`, "aria-labelledby": `title-${id}` },
