@@ -40,11 +40,19 @@ def fitted(case):
     return SVC(KERNELS[case["kind"]](case["value"]), C=C, tol=1e-9).fit(case["X"], case["y"])
 
 
-@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
-def test_random_problems(lab, hard):
-    random = np.random.default_rng(0)
+@pytest.mark.parametrize(
+    ("hard", "count", "seed"),
+    [
+        pytest.param(False, 50, 0, id="soft"),
+        pytest.param(True, 20, 0, id="hard"),
+        pytest.param(False, 200, 1, id="many soft", marks=pytest.mark.attack),
+        pytest.param(True, 200, 1, id="many hard", marks=pytest.mark.attack),
+    ],
+)
+def test_random_problems(lab, hard, count, seed):
+    random = np.random.default_rng(seed)
     kinds = ["linear", "rbf", "polynomial"]
-    cases = [problem(random, kinds[i % 3], hard) for i in range(20 if hard else 50)]
+    cases = [problem(random, kinds[i % 3], hard) for i in range(count)]
     for case, found in zip(cases, lab().evaluate(SOLVE, cases), strict=True):
         model = fitted(case)
         proof = model.certificate_

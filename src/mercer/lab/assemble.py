@@ -18,7 +18,7 @@ CORE = (
 
 EXPERIMENTS = (
     "margin", "lift", "process", "perceptron", "components", "penalties", "balls", "descent",
-    "gaussian", "subsequences", "alignment",
+    "gaussian", "subsequences", "alignment", "colours",
 )  # fmt: skip
 """One script for each experiment, in the order of the page."""
 
