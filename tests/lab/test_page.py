@@ -13,6 +13,21 @@ LABELS = """
   .filter((e) => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim()))
   .map((e) => e.outerHTML.slice(0, 80))
 """
+STRUCTURE = """
+() => {
+  const wrong = [];
+  for (const e of document.querySelectorAll("dl > div > *")) {
+    if (!["DT", "DD"].includes(e.tagName)) wrong.push(e.outerHTML.slice(0, 80));
+  }
+  for (const e of document.querySelectorAll("[aria-label]:not([role])")) {
+    if (!["NAV", "INPUT"].includes(e.tagName)) wrong.push(e.outerHTML.slice(0, 80));
+  }
+  const levels = [...document.querySelectorAll("h1, h2, h3")].map((e) => Number(e.tagName[1]));
+  levels.forEach((level, i) => { if (i && level > levels[i - 1] + 1) wrong.push(`h${level}`); });
+  if (document.querySelectorAll("main, h1").length !== 2) wrong.push("main and h1");
+  return wrong;
+}
+"""
 TWICE = """
 () => {
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
@@ -41,6 +56,7 @@ def test_it_reads_well_everywhere(lab, name):
     assert page.locator(".picture").bounding_box()["height"] > 200
     assert page.evaluate(LABELS) == []
     assert page.evaluate(TWICE) == []
+    assert page.evaluate(STRUCTURE) == []
     assert is_light(page)
     assert page.evaluate(CONTRAST) == []
     page.emulate_media(color_scheme="dark")

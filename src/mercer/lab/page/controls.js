@@ -149,7 +149,7 @@ lab.gauges = (list) => {
       lab.svg.make("rect", { width: 160, height: 6, class: "trough" }, bar);
       lab.svg.make("rect", { width: 10 * digits, height: 6, class: digits >= 6 ? "full" : "short" }, bar);
       lab.svg.make("rect", { x: 59.5, width: 1, height: 6, class: "goal" }, bar);
-      box.append(bar);
+      shown.append(bar); // a list of terms may hold terms and their values alone
     }
     return box;
   });

@@ -54,7 +54,7 @@ lab.Stage = class {
       element("div", { class: "columns" },
         element("div", {}, element("h3", {}, "The mathematics"), this.formula),
         element("div", {}, element("div", { class: "bar" }, element("h3", {}, "The same in Python"), copy),
-          element("pre", { tabindex: "0", "aria-label": "Python lines" }, this.code))));
+          element("pre", { tabindex: "0", role: "group", "aria-label": "Python lines" }, this.code))));
     this.watch = new ResizeObserver(() => this.draw());
   }
 
