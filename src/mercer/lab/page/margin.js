@@ -109,7 +109,10 @@ lab.experiments.push((() => {
     },
     words: (state, result) => {
       if (result.lacking) return "Both classes need a point. Click into the picture to add one.";
-      if (!result.separable) return "No hyperplane separates the classes: their convex hulls meet in feature space. Take a finite C, or a kernel with more room.";
+      if (!result.separable) {
+        const proof = state.kernel === "linear" ? " The dashed lines lead to a point that is a mean of either class." : "";
+        return `No hyperplane separates the classes: their convex hulls meet in feature space.${proof} Take a finite C, or a kernel with more room.`;
+      }
       const wrong = result.f.filter((v, i) => v * result.y[i] <= 0).length;
       return `${supports(result)} support vectors of ${result.y.length} points, ${wrong} on the wrong side. Proved to be optimal within ${number(Math.abs(result.relativeGap), 2)}.`;
     },
