@@ -144,17 +144,28 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
     if not study.scores:
         return []
     score = study.scores[0]
-    name = score.name if score.name[1:2] == "²" else score.name.lower()
-    return [
-        (name, f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})"),
+    facts = [
+        (
+            phrases.short(score),
+            f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})",
+        ),
         ("baseline", f"{phrases.value(score, score.baseline)} by {study.record.baseline}"),
     ]
+    if study.record.references:
+        others = phrases.listed(score, study.record.references)
+        facts.append(("references", f"usual methods: {others}"))
+    return facts
 
 
 def _verdict(study: Study) -> str:
-    if study.record.trust == "yes":
-        return "can be trusted as far as new rows resemble these"
-    return study.record.verdict
+    from mercer.report import phrases
+
+    record = study.record
+    if record.trust != "yes":
+        return record.verdict
+    if record.references:
+        return f"{phrases.rank(record.scores[0], record.references).lower()}, on these test rows"
+    return "can be trusted as far as new rows resemble these"
 
 
 def _show_stop(aside: Console, study: Study) -> None:

@@ -19,8 +19,9 @@ from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
 from mercer.report import explain, phrases, pictures, surface, table, text
 from mercer.report.anatomy import Anatomy
-from mercer.report.predicted import predict
-from mercer.report.record import VERSION, Fact, Proof, Record
+from mercer.report.paired import FittedReference, measure, said_by
+from mercer.report.predicted import Predicted, predict
+from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
 from mercer.report.sampling import sample
 
 POINTS = 40
@@ -49,6 +50,7 @@ def describe(
     notes: Sequence[str] = (),
     train_rows: Sequence[Any] | None = None,
     test_rows: Sequence[Any] | None = None,
+    references: Sequence[FittedReference] = (),
 ) -> Record:
     """Gather what a report shows about a fitted model.
 
@@ -77,6 +79,9 @@ def describe(
         The seed of the run; samples and resamples of the report use it too.
     train_rows, test_rows : sequences, optional
         What rows are called; their index in a pandas frame or 1, 2, 3 … by default.
+    references : sequence of FittedReference
+        Usual methods that were fitted to the same training rows; they are asked about the same test
+        rows, and the verdict says how the model does beside them.
 
     Returns
     -------
@@ -92,10 +97,11 @@ def describe(
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
     rows = row_count(X_test)
+    beside = _beside(anatomy, answers, X_test, main, references, draw)
     if anatomy.one_class and main is not None and main.name == "Accepted":
         trust, verdict = phrases.acceptance_verdict(main, rows)
     else:
-        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline)
+        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside)
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)
     shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
@@ -137,6 +143,7 @@ def describe(
         ),
         reproduction=_reproduction(anatomy, random_state),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        references=beside,
     )
 
 
@@ -149,6 +156,23 @@ def _check_rows(name: str, X: Objects, y: Targets) -> None:
             f"describe: {name} has {count:,} rows and its answers number {len(y):,}. Pass the "
             "answers of these rows."
         )
+
+
+def _beside(
+    anatomy: Anatomy, answers: Predicted, X: Objects, main: MeasuredScore | None,
+    references: Sequence[FittedReference], seed: int,
+) -> list[Reference]:  # fmt: skip
+    """Return how references do on the test rows, the best one first."""
+    if main is None or answers.said is None:
+        return []
+    found = [
+        measure(
+            reference, main, answers.actual, answers.said,
+            said_by(reference.model, X, anatomy.classes), seed,
+        )
+        for reference in references
+    ]  # fmt: skip
+    return sorted(found, key=lambda r: r.value, reverse=main.higher_is_better)
 
 
 def _train_score(anatomy: Anatomy, X: Objects, y: Targets, main: Any, seed: int) -> float | None:

@@ -13,6 +13,7 @@ from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.report import scores, table, text
 from mercer.report.anatomy import Anatomy
+from mercer.report.paired import Said
 from mercer.report.record import Calibration, Confusion, Flags, MeasuredScore, Residuals
 from mercer.report.reliability import calibration
 from mercer.report.sampling import sample
@@ -53,6 +54,7 @@ class Predicted:
     calibration: Calibration | None = None
     tube: float | None = None
     numeric: bool = False
+    said: Said | None = None
 
     def actual_text(self, row: int) -> str:
         """Return the true answer of a test row."""
@@ -155,6 +157,7 @@ def _class_answers(
         ordered_by="class",
         confusion=confusion,
         calibration=bins,
+        said=Said(predicted, decisions, probabilities),
     )
 
 
@@ -249,6 +252,7 @@ def _number_answers(
         ordered_by="target",
         tube=_tube(anatomy.machine),
         numeric=True,
+        said=Said(predicted),
     )
 
 

@@ -27,9 +27,10 @@ from mercer.io.tables import read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
+from mercer.report.paired import FittedReference
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
-from mercer.study import saved
+from mercer.study import references, saved
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
@@ -261,6 +262,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
     with finishing():
         with noted(notes):
             model = _final(search, X, y, plan, stopped, time_limit)
+            beside = usual_methods(plan, X, y, stopped, time_limit, notes)
         machine = last_step(model)
         kernel = format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
         seconds = time.perf_counter() - plan.began
@@ -281,6 +283,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
             notes=notes,
             train_rows=[names[i] for i in plan.train],
             test_rows=[names[i] for i in plan.test],
+            references=beside,
         )
     return Study(
         model=model,
@@ -353,6 +356,30 @@ def _final(
     if limited:
         machine.set_params(time_limit=None)
     return model
+
+
+def usual_methods(
+    plan: Plan, X: Objects, y: Targets, stopped: str, time_limit: float | None, notes: list[str]
+) -> list[FittedReference]:
+    """Fit references to the training rows, or note why they were not tried."""
+    seconds = references.MOST_SECONDS
+    if time_limit is not None:
+        seconds = min(seconds, references.SHARE_OF_LIMIT * time_limit)
+    why = ""
+    if stopped:
+        why = "there was no time left"
+    elif len(plan.table) > references.MOST_ROWS:
+        why = f"the table has {len(plan.table):,} rows, and they would take long"
+    if not why:
+        try:
+            return references.fit_references(
+                X, y, plan.prepared.schema.kinds, classes=plan.table.task != "number",
+                seconds=seconds, random_state=plan.random_state,
+            )  # fmt: skip
+        except references.NoReference as found:
+            why = str(found)
+    notes.append(f"The usual methods were not tried beside the model: {why}.")
+    return []
 
 
 def last_step(model: Model) -> Any:
