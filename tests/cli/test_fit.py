@@ -59,8 +59,9 @@ def test_json_has_the_promised_form():
         "version": int, "data": str, "rows": int, "train_rows": int, "test_rows": int,
         "target": str, "task": str, "classes": list, "machine": str, "machine_reason": str,
         "kernel": str, "kernel_reasons": list, "parameters": dict, "search": dict, "scores": list,
-        "baseline": str, "references": list, "trust": str, "verdict": str, "certificate": dict,
-        "stopped": str, "notes": list, "seed": int, "seconds": float, "files": dict,
+        "baseline": str, "references": list, "suspicions": list, "trust": str,
+        "verdict": str, "certificate": dict, "stopped": str, "notes": list,
+        "seed": int, "seconds": float, "files": dict,
     }  # fmt: skip
     assert {name: type(value) for name, value in found.items()} == kinds
     assert found["rows"] == found["train_rows"] + found["test_rows"] == 344

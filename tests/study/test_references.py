@@ -41,7 +41,8 @@ def test_the_linear_reference_is_that_of_scikit_learn():
 def test_strings_of_all_kinds_become_numbers():
     frame = pa.table({
         "dna": ["ACGT", "ACGA", "TCGA"], "free": ["AC", "ACG", "T"],
-        "said": ["good one", "bad", ""], "smiles": ["CCO", "c1ccccc1", "C"], "curve": [[1.0, 2.0], [2.0, 3.0], [0.0, 1.0]],
+        "said": ["good one", "bad", ""], "smiles": ["CCO", "c1ccccc1", "C"],
+        "curve": [[1.0, 2.0], [2.0, 3.0], [0.0, 1.0]],
     })  # fmt: skip
     kinds = {"dna": "sequence", "free": "sequence", "said": "text", "smiles": "molecule",
              "curve": "series"}  # fmt: skip

@@ -66,6 +66,7 @@ def fit(
     console, aside = consoles()
     live = aside.is_terminal and not quiet
     with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
+        from mercer.study.copies import keep_copies_together
         from mercer.study.plan import check_time_limit, make_plan
         from mercer.study.study import run
         from mercer.study.summary import summary
@@ -75,6 +76,7 @@ def fit(
             data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
             cv=cv, random_state=seed,
         )  # fmt: skip
+        plan = keep_copies_together(plan)
     silent = quiet or as_json
     if not silent:
         _show_plan(console, plan)
@@ -131,6 +133,7 @@ def _show_study(console: Console, study: Study, model: Path, report: Path) -> No
             ("kernel", formula(study.kernel)),
             *_score_facts(study),
             ("verdict", _verdict(study)),
+            *(("doubt", suspicion) for suspicion in _other_doubts(study)),
             ("certificate", certificate_in_words(study.certificate)),
             ("time", f"{number(study.seconds, 2)} s"),
         ],
@@ -166,6 +169,12 @@ def _verdict(study: Study) -> str:
     if record.references:
         return f"{phrases.rank(record.scores[0], record.references).lower()}, on these test rows"
     return "can be trusted as far as new rows resemble these"
+
+
+def _other_doubts(study: Study) -> list[str]:
+    """Return the suspicions that the verdict does not name already."""
+    record = study.record
+    return [doubt for doubt in record.suspicions if doubt not in record.verdict]
 
 
 def _show_stop(aside: Console, study: Study) -> None:

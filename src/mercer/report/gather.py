@@ -51,6 +51,7 @@ def describe(
     train_rows: Sequence[Any] | None = None,
     test_rows: Sequence[Any] | None = None,
     references: Sequence[FittedReference] = (),
+    suspicions: Sequence[str] = (),
 ) -> Record:
     """Gather what a report shows about a fitted model.
 
@@ -82,6 +83,9 @@ def describe(
     references : sequence of FittedReference
         Usual methods that were fitted to the same training rows; they are asked about the same test
         rows, and the verdict says how the model does beside them.
+    suspicions : sequence of str
+        What makes a good score doubtful, such as a column that gives the answer away. With one of
+        them the model is not called trustworthy.
 
     Returns
     -------
@@ -102,6 +106,8 @@ def describe(
         trust, verdict = phrases.acceptance_verdict(main, rows)
     else:
         trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside)
+    doubts = [text.clean(suspicion, 600) for suspicion in suspicions]
+    trust, verdict = phrases.doubted(trust, verdict, doubts)
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)
     shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
@@ -144,6 +150,7 @@ def describe(
         reproduction=_reproduction(anatomy, random_state),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         references=beside,
+        suspicions=doubts,
     )
 
 

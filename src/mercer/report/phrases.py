@@ -147,6 +147,15 @@ def verdict(
     )
 
 
+def doubted(trust: str, words: str, suspicions: Sequence[str]) -> tuple[str, str]:
+    """Lower the trust where something makes the score doubtful, and say what."""
+    if trust not in ("yes", "caution") or not suspicions:
+        return trust, words
+    more = "" if len(suspicions) == 1 else f" (And {counted(len(suspicions) - 1, 'more doubt')}.)"
+    before = f"{words} " if trust == "caution" else "Judge with care. "
+    return "caution", f"{before}{suspicions[0]}{more}"
+
+
 def acceptance_verdict(score: MeasuredScore, rows: int) -> tuple[str, str]:
     """Return the verdict on a one-class machine: does it take new rows as training did."""
     if rows < FEW_ROWS:

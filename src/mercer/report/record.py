@@ -308,6 +308,7 @@ class Record:
     reproduction: list[Fact]
     created: str
     references: list[Reference] = field(default_factory=list)
+    suspicions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         _check(self.trust in ("yes", "caution", "no", "unknown"), "trust")

@@ -31,9 +31,11 @@ from mercer.report.paired import FittedReference
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import references, saved
+from mercer.study.copies import keep_copies_together
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
+from mercer.study.suspicions import suspicions
 from mercer.study.watching import noted
 from mercer.tuning.tune import tune
 
@@ -140,7 +142,7 @@ class Study:
             source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
             cv=cv, random_state=random_state,
         )  # fmt: skip
-        return run(plan, time_limit=time_limit, callback=callback)
+        return run(keep_copies_together(plan), time_limit=time_limit, callback=callback)
 
     # ---- what it found ------------------------------------------------------------------------
 
@@ -263,6 +265,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
         with noted(notes):
             model = _final(search, X, y, plan, stopped, time_limit)
             beside = usual_methods(plan, X, y, stopped, time_limit, notes)
+        doubts = suspicions(plan.table)
         machine = last_step(model)
         kernel = format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
         seconds = time.perf_counter() - plan.began
@@ -284,6 +287,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
             train_rows=[names[i] for i in plan.train],
             test_rows=[names[i] for i in plan.test],
             references=beside,
+            suspicions=doubts,
         )
     return Study(
         model=model,
@@ -294,7 +298,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
         machine=plan.machine.name,
         why=plan.why,
         parameters={k.removeprefix("machine__"): _plain(v) for k, v in search.best_params_.items()},
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys([*doubts, *notes])),
         stopped=stopped,
         rows=len(plan.table),
         train_rows=plan.train,

@@ -41,6 +41,7 @@ def summary(study: Any) -> dict[str, Any]:
             "scores": [plain_score(score) for score in record.scores],
             "baseline": record.baseline,
             "references": [asdict(reference) for reference in record.references],
+            "suspicions": list(record.suspicions),
             "trust": record.trust,
             "verdict": record.verdict,
             "certificate": plain_certificate(study.certificate),
