@@ -44,6 +44,20 @@ def fit(
         float,
         typer.Option("--test-share", metavar="SHARE", help="Share of the rows kept for the test."),
     ] = 0.25,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score",
+            metavar="NAME",
+            help="What judges: accuracy, balanced_accuracy, auc, log_loss, r2, mae or rmse.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", metavar="LABEL", help="The class that sensitivity is about, of two."
+        ),
+    ] = None,
     cv: options.Folds = 5,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
@@ -87,7 +101,7 @@ def fit(
             show(done, total, words if best == float("-inf") else f"{words}, best {best:.3f}")
 
         with compiling_ahead(plan.machine.name):
-            study = run(plan, time_limit=time_limit, callback=watch)
+            study = run(plan, time_limit=time_limit, callback=watch, score=score, positive=positive)
     study.save(model_path)
     study.write_report(report_path)
     if as_json:
@@ -154,6 +168,11 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
         ),
         ("baseline", f"{phrases.value(score, score.baseline)} by {study.record.baseline}"),
     ]
+    others_by_name = {other.name: other for other in study.scores}
+    if score.name != "Accuracy" and "Sensitivity" in others_by_name:
+        found, spared = others_by_name["Sensitivity"], others_by_name["Specificity"]
+        facts.append(("sensitivity", f"{phrases.value(found)}: {found.meaning}"))
+        facts.append(("specificity", f"{phrases.value(spared)}: {spared.meaning}"))
     if study.record.references:
         others = phrases.listed(score, study.record.references)
         facts.append(("references", f"usual methods: {others}"))

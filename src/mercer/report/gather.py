@@ -52,6 +52,8 @@ def describe(
     test_rows: Sequence[Any] | None = None,
     references: Sequence[FittedReference] = (),
     suspicions: Sequence[str] = (),
+    score: str | None = None,
+    positive: Any = None,
 ) -> Record:
     """Gather what a report shows about a fitted model.
 
@@ -86,6 +88,11 @@ def describe(
     suspicions : sequence of str
         What makes a good score doubtful, such as a column that gives the answer away. With one of
         them the model is not called trustworthy.
+    score : {"accuracy", "balanced_accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
+        What judges the model; by default R² or accuracy, and the AUC where a class is rare (below
+        20 % of two classes).
+    positive : label, optional
+        The one of two classes that sensitivity and specificity are about; the rarer by default.
 
     Returns
     -------
@@ -97,7 +104,9 @@ def describe(
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
     draw = 0 if random_state is None else int(random_state) % 2**32
-    answers = predict(anatomy, y_train, X_test, y_test, baseline, draw)
+    answers = predict(
+        anatomy, y_train, X_test, y_test, baseline, draw, score=score, positive=positive
+    )
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
     rows = row_count(X_test)
@@ -107,6 +116,7 @@ def describe(
     else:
         trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside)
     doubts = [text.clean(suspicion, 600) for suspicion in suspicions]
+    doubts += phrases.never_answered(main, answers.names, answers.actual, answers.predicted)
     trust, verdict = phrases.doubted(trust, verdict, doubts)
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from mercer._typing import Targets
 from mercer.report.record import MeasuredScore, Proof, Reference
 from mercer.report.text import counted, fixed, number, percent
 
@@ -145,6 +148,21 @@ def verdict(
         f"{beside}The model can be trusted as far as new rows resemble these: even the worse end "
         f"of the interval, {end}, beats {baseline}.{proven}"
     )
+
+
+def never_answered(
+    score: MeasuredScore | None, names: Sequence[str], actual: Targets, predicted: Targets
+) -> list[str]:
+    """Name a class that a model which ranks rows well never answers; accuracy shows it anyway."""
+    if score is None or score.name not in ("AUC", "Log loss"):
+        return []
+    silent = [names[code] for code in np.setdiff1d(actual, predicted)]
+    if not silent:
+        return []
+    return [
+        f"The model never answers “{silent[0]}” for these test rows, though some of them are: its "
+        "probabilities or decision values tell rows apart, and need a threshold of your own."
+    ]
 
 
 def doubted(trust: str, words: str, suspicions: Sequence[str]) -> tuple[str, str]:

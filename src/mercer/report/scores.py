@@ -85,11 +85,13 @@ def classification(
     shares: Array,
     baseline: IntArray,
     seed: int,
+    positive: tuple[int, str] | None = None,
 ) -> list[MeasuredScore]:
     """Return accuracy, balanced accuracy, AUC and log loss.
 
     ``decisions`` has one column for two classes, else one for each class; ``shares`` are the
-    classes' shares in training; ``baseline`` is what the baseline predicts.
+    classes' shares in training; ``baseline`` is what the baseline predicts. ``positive``, the
+    number and name of one of two classes, adds sensitivity and specificity.
     """
     n, count = len(codes), len(shares)
     hits = int((codes == predicted).sum())
@@ -118,6 +120,20 @@ def classification(
         result.append(_auc_score(codes, decisions, seed))
     if probabilities is not None:
         result.append(_log_loss(codes, probabilities, shares, seed))
+    if positive is not None:
+        wanted, name = positive
+        found = (codes == wanted, f"share of the rows of “{name}”, the positive class, found")
+        spared = (codes != wanted, f"share of the other rows not taken for “{name}”")
+        for title, (rows, meaning) in {"Sensitivity": found, "Specificity": spared}.items():
+            right = codes[rows] == predicted[rows]
+            low, high = wilson(int(right.sum()), len(right))
+            always = float((codes[rows] == baseline[rows]).mean())
+            result.append(
+                MeasuredScore(
+                    title, float(right.mean()), float(low), float(high), always, "percent", True,
+                    "Wilson", meaning,
+                )
+            )  # fmt: skip
     return result
 
 

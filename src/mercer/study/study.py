@@ -18,7 +18,7 @@ from mercer._interrupts import finishing
 from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
 from mercer.estimators.base import take_objects
 from mercer.estimators.certify import certify
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
@@ -27,6 +27,7 @@ from mercer.io.tables import read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
+from mercer.report.main_score import check_score, positive_code, search_scoring
 from mercer.report.paired import FittedReference
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
@@ -112,6 +113,8 @@ class Study:
         time_limit: float | None = None,
         random_state: int = 0,
         callback: Watch | None = None,
+        score: str | None = None,
+        positive: Parameter = None,
     ) -> Study:
         """Read, decide, tune, fit and judge.
 
@@ -137,12 +140,20 @@ class Study:
             Rows of the test and of the folds follow from it.
         callback : function, optional
             Called as ``callback(done, total, best_score)`` while the search runs.
+        score : {"accuracy", "balanced_accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
+            What leads the search and judges the model; by default R² or accuracy, and the AUC
+            where a class is rare (below 20 % of two classes).
+        positive : label, optional
+            The one of two classes that sensitivity and specificity are about; by default the rarer.
         """
         plan = make_plan(
             source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
             cv=cv, random_state=random_state,
         )  # fmt: skip
-        return run(keep_copies_together(plan), time_limit=time_limit, callback=callback)
+        return run(
+            keep_copies_together(plan), time_limit=time_limit, callback=callback, score=score,
+            positive=positive,
+        )  # fmt: skip
 
     # ---- what it found ------------------------------------------------------------------------
 
@@ -253,13 +264,23 @@ class Study:
 # ---- the steps of a fit ------------------------------------------------------------------------
 
 
-def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None = None) -> Study:
+def run(
+    plan: Plan,
+    *,
+    time_limit: float | None = None,
+    callback: Watch | None = None,
+    score: str | None = None,
+    positive: Parameter = None,
+) -> Study:
     """Carry out a plan: tune and fit on the training rows, judge on the test rows."""
     check_time_limit(time_limit)
+    scoring = _scoring(plan, score, positive)
     X, y = plan.rows(plan.train), plan.y[plan.train]
     notes = list(plan.notes)
     with noted(notes):
-        search = search_machine(plan, X, y, time_limit=time_limit, callback=callback, notes=notes)
+        search = search_machine(
+            plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring
+        )
     stopped = _stopped(search, plan.began, time_limit)
     with finishing():
         with noted(notes):
@@ -288,6 +309,8 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
             test_rows=[names[i] for i in plan.test],
             references=beside,
             suspicions=doubts,
+            score=score,
+            positive=positive,
         )
     return Study(
         model=model,
@@ -310,6 +333,21 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
     )
 
 
+def _scoring(plan: Plan, score: str | None, positive: Parameter) -> str | None:
+    """Return what leads the search; a score or a positive class that does not suit is refused."""
+    classes = plan.table.task != "number"
+    check_score(score, classes)
+    if not classes:
+        if positive is not None:
+            raise InvalidParameter(f"positive={positive!r} is for classes; here is a number.")
+        return search_scoring(score, None)
+    labels, counts = np.unique(plan.y[plan.train], return_counts=True)
+    shares = counts / counts.sum()
+    if positive is not None:
+        positive_code(labels, positive, shares)
+    return search_scoring(score, shares)
+
+
 def search_machine(
     plan: Plan,
     X: Objects,
@@ -318,6 +356,7 @@ def search_machine(
     time_limit: float | None,
     callback: Watch | None,
     notes: list[str],
+    scoring: str | None = None,
 ) -> Any:
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
@@ -333,6 +372,7 @@ def search_machine(
         y,
         grid=plan.machine.search(machine, X, spread),
         cv=plan.folds,
+        scoring=scoring,
         time_limit=time_limit,
         random_state=plan.random_state,
         callback=callback,
