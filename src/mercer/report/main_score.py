@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mercer._typing import Array, Labels, Parameter
+import numpy as np
+
+from mercer._typing import Array, Labels, Parameter, Targets
 from mercer.exceptions import InvalidParameter
 from mercer.report.record import MeasuredScore
 
@@ -49,6 +51,20 @@ def search_scoring(score: str | None, shares: Array | None) -> str | None:
     if score == "auc" or (score is None and are_uneven(shares)):
         return "roc_auc" if len(shares) == 2 else "balanced_accuracy"
     return SCORING.get(score or "")
+
+
+def leading(y: Targets, classes: bool, score: str | None, positive: Parameter) -> str | None:
+    """Return what leads the search; a score or a positive class that does not suit is refused."""
+    check_score(score, classes)
+    if not classes:
+        if positive is not None:
+            raise InvalidParameter(f"positive={positive!r} is for classes; here is a number.")
+        return search_scoring(score, None)
+    labels, counts = np.unique(y, return_counts=True)
+    shares = counts / counts.sum()
+    if positive is not None:
+        positive_code(labels, positive, shares)
+    return search_scoring(score, shares)
 
 
 def positive_code(classes: Labels, positive: Parameter, shares: Array) -> int:

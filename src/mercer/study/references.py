@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from mercer import _parallel
 from mercer._typing import Array, Column, Model, Objects, Targets
 from mercer.report.paired import FittedReference
+from mercer.study.plan import Plan
 
 MOST_ROWS = 20_000
 """Rows of a table beside whose model references are fitted; a forest takes seconds for these."""
@@ -36,6 +37,30 @@ _MOST_WORDS = 20_000
 
 class NoReference(Exception):
     """Why the usual methods cannot take these columns, in words."""
+
+
+def usual_methods(
+    plan: Plan, X: Objects, y: Targets, stopped: str, time_limit: float | None, notes: list[str]
+) -> list[FittedReference]:
+    """Fit references to the training rows, or note why they were not tried."""
+    seconds = MOST_SECONDS
+    if time_limit is not None:
+        seconds = min(seconds, SHARE_OF_LIMIT * time_limit)
+    why = ""
+    if stopped:
+        why = "there was no time left"
+    elif len(plan.table) > MOST_ROWS:
+        why = f"the table has {len(plan.table):,} rows, and they would take long"
+    if not why:
+        try:
+            return fit_references(
+                X, y, plan.prepared.schema.kinds, classes=plan.table.task != "number",
+                seconds=seconds, random_state=plan.random_state,
+            )  # fmt: skip
+        except NoReference as found:
+            why = str(found)
+    notes.append(f"The usual methods were not tried beside the model: {why}.")
+    return []
 
 
 def fit_references(

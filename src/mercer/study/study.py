@@ -18,7 +18,7 @@ from mercer._interrupts import finishing
 from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
 from mercer.estimators.base import take_objects
 from mercer.estimators.certify import certify
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput
 from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
@@ -27,15 +27,15 @@ from mercer.io.tables import read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
-from mercer.report.main_score import check_score, positive_code, search_scoring
-from mercer.report.paired import FittedReference
+from mercer.report.main_score import leading
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
-from mercer.study import references, saved
+from mercer.study import saved
 from mercer.study.copies import keep_copies_together
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
+from mercer.study.references import usual_methods
 from mercer.study.suspicions import suspicions
 from mercer.study.watching import noted
 from mercer.tuning.tune import tune
@@ -274,7 +274,7 @@ def run(
 ) -> Study:
     """Carry out a plan: tune and fit on the training rows, judge on the test rows."""
     check_time_limit(time_limit)
-    scoring = _scoring(plan, score, positive)
+    scoring = leading(plan.y[plan.train], plan.table.task != "number", score, positive)
     X, y = plan.rows(plan.train), plan.y[plan.train]
     notes = list(plan.notes)
     with noted(notes):
@@ -333,21 +333,6 @@ def run(
     )
 
 
-def _scoring(plan: Plan, score: str | None, positive: Parameter) -> str | None:
-    """Return what leads the search; a score or a positive class that does not suit is refused."""
-    classes = plan.table.task != "number"
-    check_score(score, classes)
-    if not classes:
-        if positive is not None:
-            raise InvalidParameter(f"positive={positive!r} is for classes; here is a number.")
-        return search_scoring(score, None)
-    labels, counts = np.unique(plan.y[plan.train], return_counts=True)
-    shares = counts / counts.sum()
-    if positive is not None:
-        positive_code(labels, positive, shares)
-    return search_scoring(score, shares)
-
-
 def search_machine(
     plan: Plan,
     X: Objects,
@@ -400,30 +385,6 @@ def _final(
     if limited:
         machine.set_params(time_limit=None)
     return model
-
-
-def usual_methods(
-    plan: Plan, X: Objects, y: Targets, stopped: str, time_limit: float | None, notes: list[str]
-) -> list[FittedReference]:
-    """Fit references to the training rows, or note why they were not tried."""
-    seconds = references.MOST_SECONDS
-    if time_limit is not None:
-        seconds = min(seconds, references.SHARE_OF_LIMIT * time_limit)
-    why = ""
-    if stopped:
-        why = "there was no time left"
-    elif len(plan.table) > references.MOST_ROWS:
-        why = f"the table has {len(plan.table):,} rows, and they would take long"
-    if not why:
-        try:
-            return references.fit_references(
-                X, y, plan.prepared.schema.kinds, classes=plan.table.task != "number",
-                seconds=seconds, random_state=plan.random_state,
-            )  # fmt: skip
-        except references.NoReference as found:
-            why = str(found)
-    notes.append(f"The usual methods were not tried beside the model: {why}.")
-    return []
 
 
 def last_step(model: Model) -> Any:
