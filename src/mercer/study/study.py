@@ -23,7 +23,7 @@ from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
-from mercer.io.tables import read_table
+from mercer.io.tables import is_data_frame, read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
@@ -120,9 +120,9 @@ class Study:
 
         Parameters
         ----------
-        source : path, str or Table
-            A file, the name of a data set that comes with mercer, or a table from
-            :func:`read_table`.
+        source : path, str, data frame or Table
+            A file, the name of a data set that comes with mercer, a frame of pandas, polars or
+            pyarrow, or a table from :func:`read_table`.
         target : str or int, optional
             The column to predict.
         kernel : str or Kernel, optional
@@ -168,6 +168,11 @@ class Study:
         return self.schema.target or ""
 
     @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the columns of ``predict_proba``; none for a number."""
+        return tuple(np.asarray(getattr(self.model, "classes_", ())).tolist())
+
+    @property
     def seed(self) -> int:
         """The old name of ``random_state``."""
         warnings.warn(
@@ -196,6 +201,16 @@ class Study:
     def predict(self, source: DataSource) -> Any:
         """Return the model's answer to each row of a file or table."""
         return self.model.predict(self._aligned(self._read(source, False)))
+
+    def predict_proba(self, source: DataSource) -> Any:
+        """Return the probability of each class (columns, as in ``classes``) for each row."""
+        if not hasattr(self.model, "predict_proba"):
+            why = "it predicts a number" if self.task == "number" else f"{self.machine} has none"
+            raise InvalidInput(
+                f"The model of {self.source} gives no probabilities: {why}. Use predict, or "
+                "answers for its decision values."
+            )
+        return self.model.predict_proba(self._aligned(self._read(source, False)))
 
     def answers(self, source: DataSource) -> PredictionTable:
         """Return the answers with probabilities or decision values, and what rows are called."""
@@ -230,7 +245,7 @@ class Study:
 
     def _read(self, source: DataSource, target: Targets) -> Any:
         """Read new data as training data were read; without a target no row is left out."""
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike) or (target is not False and is_data_frame(source)):
             return read_table(source, target, like=self.schema)
         return source
 
