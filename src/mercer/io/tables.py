@@ -238,7 +238,7 @@ def read_table(
 
 def is_data_frame(source: DataSource) -> bool:
     """Whether the source is a frame of pandas, polars or pyarrow, and no table of ours."""
-    return is_frame(source) and not isinstance(source, Table)
+    return is_frame(source) and not hasattr(source, "prepare")
 
 
 def _read(
