@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 import mercer
 from mercer import Study
 from mercer.report import phrases
-from mercer.study.copies import groups_of_copies, keep_copies_together
+from mercer.study.copies import folds_without_copies, groups_of_copies, keep_copies_together
 from mercer.study.plan import make_plan
 from mercer.study.suspicions import suspicions
 
@@ -117,6 +117,18 @@ def test_copies_stay_on_one_side(tmp_path):
     lines = ["|".join(map(str, row)) for row in zip(*rows.frame.to_pydict().values(), strict=True)]
     by_text = np.unique([f"{a}|{b}" for a, b in zip(lines, rows.target, strict=True)])
     assert len(by_text) == groups.max() + 1
+
+
+def test_folds_of_a_search_keep_copies_together(tmp_path):
+    rows = table(tmp_path, copied_iris(), "kind")
+    plan = keep_copies_together(make_plan(rows))
+    groups, y = groups_of_copies(rows)[plan.train], plan.y[plan.train]
+    folds = folds_without_copies(plan, plan.train)
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(plan.train)))
+    for train, test in folds:
+        assert not set(groups[train]) & set(groups[test])
+        assert set(y[test]) == set(y)
+    assert folds_without_copies(make_plan("heart"), np.arange(200)) == 5
 
 
 def test_a_table_without_copies_keeps_its_plan():

@@ -52,6 +52,28 @@ def _is_learnable(plan: Plan, train: IntArray) -> bool:
     return len(labels) == len(before[0]) and bool(counts.min() >= few)
 
 
+def folds_without_copies(plan: Plan, rows: IntArray) -> int | list[tuple[IntArray, IntArray]]:
+    """Return the folds of a search on some rows: their number, or splits that keep copies together.
+
+    Copies share their target, so that dealing out groups class by class spreads each class over
+    all folds.
+    """
+    groups = groups_of_copies(plan.table)
+    if groups is None:
+        return plan.folds
+    _, first, number = np.unique(groups[rows], return_index=True, return_inverse=True)
+    if not plan.folds <= len(first) < len(rows):
+        return plan.folds
+    order = np.random.default_rng(plan.random_state).permutation(len(first))
+    if plan.table.task != "number":
+        codes = np.unique(plan.y[rows][first], return_inverse=True)[1]
+        order = order[np.argsort(codes[order], kind="stable")]
+    dealt = np.empty(len(first), dtype=np.intp)
+    dealt[order] = np.arange(len(first)) % plan.folds
+    fold = dealt[number]
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(plan.folds)]
+
+
 def groups_of_copies(table: Table) -> IntArray | None:
     """Return the number of each row's group of copies; None where no row has a copy."""
     names = [str(c.name) for c in table.columns if c.used]

@@ -31,7 +31,7 @@ from mercer.report.main_score import leading
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
-from mercer.study.copies import keep_copies_together
+from mercer.study.copies import folds_without_copies, keep_copies_together
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
@@ -360,9 +360,10 @@ def search_machine(
 ) -> Any:
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
+    rows = plan.train
     if len(y) > TUNED_ROWS:
         _, some = split(y, classes, TUNED_ROWS / len(y), plan.random_state)
-        X, y = take_objects(X, some), y[some]
+        X, y, rows = take_objects(X, some), y[some], rows[some]
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     machine = plan.machine.make(plan.kernel, spread, plan.random_state)
@@ -371,7 +372,7 @@ def search_machine(
         X,
         y,
         grid=plan.machine.search(machine, X, spread),
-        cv=plan.folds,
+        cv=folds_without_copies(plan, rows),
         scoring=scoring,
         time_limit=time_limit,
         random_state=plan.random_state,
