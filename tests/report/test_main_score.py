@@ -1,11 +1,16 @@
 """The score that leads a report, and sensitivity and specificity, against scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn import metrics
 
 from mercer import SVC, SVR, InvalidParameter, Study, describe
+from mercer.report import phrases
 from mercer.report.main_score import are_uneven, positive_code
+from mercer.report.record import MeasuredScore
+from mercer.study.study import last_step
 from tests.report import cases
 
 (X, X_TEST, Y, Y_TEST), _ = cases.heart()
@@ -126,6 +131,18 @@ def test_the_score_leads_the_search(tmp_path):
     study = Study.fit(tmp_path / "rare.csv", "y", cv=3)
     assert study.scores[0].name == "AUC"
     assert study.record.search.scoring == "roc auc"
+    assert last_step(study.model).class_weight == "balanced"
+    assert study.certify(tmp_path / "rare.csv").relative_gap < 0.01
+    assert any("rare classes cost more" in note for note in study.notes)
     other = Study.fit(tmp_path / "rare.csv", "y", cv=3, score="balanced_accuracy", positive="well")
     assert other.scores[0].name == "Balanced accuracy"
     assert other.search.best_score_ < study.search.best_score_
+    plain = Study.fit(tmp_path / "rare.csv", "y", cv=3, score="accuracy")
+    assert last_step(plain.model).class_weight is None
+
+
+def test_probabilities_that_say_less_than_shares_are_named():
+    worse = MeasuredScore("Log loss", 0.3, 0.2, 0.4, 0.25, "share", False, "", "")
+    assert "no better than" in phrases.on_probabilities([worse])[0]
+    assert phrases.on_probabilities([replace(worse, value=0.2)]) == []
+    assert phrases.on_probabilities([]) == []

@@ -136,7 +136,11 @@ def describe(
         headline=phrases.headline(main, rows),
         trust=trust,
         verdict=verdict,
-        remarks=[*phrases.remarks(main, train_score, rows), *(text.clean(n, 600) for n in notes)],
+        remarks=[
+            *phrases.remarks(main, train_score, rows),
+            *phrases.on_probabilities(answers.scores),
+            *(text.clean(n, 600) for n in notes),
+        ],
         facts=_facts(anatomy, task or answers.task, rows, names, target, seconds),
         kernel_reasons=[text.clean(reason, 600) for reason in kernel_reasons],
         baseline=answers.baseline,

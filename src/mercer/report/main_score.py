@@ -41,6 +41,10 @@ SCORING = {
 """What a search is led by for each score, in scikit-learn's names."""
 
 
+BALANCED = ("roc_auc", "balanced_accuracy")
+"""What does not depend on how frequent classes are, and goes with errors weighted likewise."""
+
+
 def search_scoring(score: str | None, shares: Array | None) -> str | None:
     """Return what should lead the search for the sake of a score; None is what it does anyway.
 

@@ -202,6 +202,19 @@ def remarks(score: MeasuredScore | None, train: float | None, rows: int) -> list
     return result
 
 
+def on_probabilities(scores: Sequence[MeasuredScore]) -> list[str]:
+    """Say so where probabilities tell less than how frequent the classes are."""
+    for score in scores:
+        if score.name == "Log loss" and score.value >= score.baseline:
+            return [
+                f"The probabilities are too sure of themselves: their log loss, {value(score)}, is "
+                f"no better than that of always giving the shares of the classes, "
+                f"{value(score, score.baseline)}. Take them as an order of the rows, not at their "
+                "word."
+            ]
+    return []
+
+
 def share(gap: float) -> str:
     """Write a relative gap as per cent; nobody needs more than six digits of it."""
     return f"{number(100 * max(gap, 1e-6), 2)} %"

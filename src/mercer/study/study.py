@@ -27,7 +27,7 @@ from mercer.io.tables import is_data_frame, read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
-from mercer.report.main_score import leading
+from mercer.report.main_score import BALANCED, leading
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
@@ -367,6 +367,10 @@ def search_machine(
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     machine = plan.machine.make(plan.kernel, spread, plan.random_state)
+    if scoring in BALANCED and "class_weight" in machine.get_params(deep=False):
+        # What ranks rows well may still never answer a rare class, unless its errors cost more.
+        machine.set_params(class_weight="balanced")
+        notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
     return tune(
         machine,
         X,
