@@ -89,6 +89,22 @@ def test_without_time_there_is_no_forest():
     assert [r.name for r in found] == ["logistic regression"]
 
 
+def test_a_small_forest_says_how_small_it_is():
+    """The clock decides how many trees there are, so that their number is part of the name."""
+    (X, _, y, _), _ = heart_arrays()
+    rows = sparse.csr_array(X)
+    seconds = 1.0
+    while True:
+        found = fit_references(rows, y, {}, classes=True, seconds=seconds, random_state=0)
+        if len(found) == 1 or len(found[1].model[-1].estimators_) < 100:
+            break
+        seconds /= 1.5
+    if len(found) == 2:
+        trees = len(found[1].model[-1].estimators_)
+        assert 20 <= trees < 100
+        assert found[1].name == f"random forest of {trees} trees"
+
+
 # ---- in a study --------------------------------------------------------------------------------
 
 

@@ -53,10 +53,16 @@ def usual_methods(
         why = f"the table has {len(plan.table):,} rows, and they would take long"
     if not why:
         try:
-            return fit_references(
+            fitted = fit_references(
                 X, y, plan.prepared.schema.kinds, classes=plan.table.task != "number",
                 seconds=seconds, random_state=plan.random_state,
             )  # fmt: skip
+            if len(fitted) < 2:
+                notes.append(
+                    "A random forest was not tried beside the model: it would take more than "
+                    f"{seconds:.2g} s."
+                )
+            return fitted
         except NoReference as found:
             why = str(found)
     notes.append(f"The usual methods were not tried beside the model: {why}.")
@@ -97,7 +103,8 @@ def _fitted(
     yield name, linear.fit(E, y)
     forest = _grow(E, y, classes, deadline, random_state)
     if forest is not None:
-        yield "random forest", forest
+        trees = len(forest.estimators_)
+        yield "random forest" if trees == TREES else f"random forest of {trees} trees", forest
 
 
 def _grow(E: Any, y: Targets, classes: bool, deadline: float, random_state: int) -> Any:
