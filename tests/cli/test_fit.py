@@ -26,10 +26,14 @@ def test_the_first_command_of_the_readme(heart):
     assert {path.name for path in folder.iterdir()} == {"heart.mercer", "heart.html"}
     assert "<title>heart" in (folder / "heart.html").read_text(encoding="utf-8")
     facts = dict(re.findall(r"^  (\w+) {2,}(.*)$", result.out, re.MULTILINE))
-    for name in ("task", "machine", "kernel", "accuracy", "baseline", "verdict", "certificate"):
+    for name in (
+        "task", "machine", "kernel", "accuracy", "baseline", "references", "verdict", "certificate",
+    ):  # fmt: skip
         assert facts[name]
     assert "two classes (disease, healthy)" in facts["task"]
     assert "proven to be within" in facts["certificate"]
+    assert re.search(r"usual methods: .*random forest \d", facts["references"])
+    assert "proven" not in facts["verdict"]
 
 
 def test_output_for_a_pipe_is_plain_and_narrow(heart):
@@ -55,8 +59,9 @@ def test_json_has_the_promised_form():
         "version": int, "data": str, "rows": int, "train_rows": int, "test_rows": int,
         "target": str, "task": str, "classes": list, "machine": str, "machine_reason": str,
         "kernel": str, "kernel_reasons": list, "parameters": dict, "search": dict, "scores": list,
-        "baseline": str, "trust": str, "verdict": str, "certificate": dict, "stopped": str,
-        "notes": list, "seed": int, "seconds": float, "files": dict,
+        "baseline": str, "references": list, "suspicions": list, "trust": str,
+        "verdict": str, "certificate": dict, "stopped": str, "notes": list,
+        "seed": int, "seconds": float, "files": dict,
     }  # fmt: skip
     assert {name: type(value) for name, value in found.items()} == kinds
     assert found["rows"] == found["train_rows"] + found["test_rows"] == 344
@@ -66,6 +71,9 @@ def test_json_has_the_promised_form():
     for score in found["scores"]:
         assert {"name", "value", "low", "high", "baseline"} <= set(score)
         assert score["low"] <= score["value"] <= score["high"]
+    assert {r["name"] for r in found["references"]} == {"logistic regression", "random forest"}
+    for reference in found["references"]:
+        assert reference["low"] <= reference["difference"] <= reference["high"]
     assert 0 <= found["certificate"]["relative_gap"] < 0.01
     assert mercer.parse_kernel(found["kernel"]) is not None
     # Missing numbers and categories are filled in, and that is said.

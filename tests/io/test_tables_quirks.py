@@ -80,7 +80,7 @@ def test_what_is_no_file(tmp_path):
     for odd in ("a\0b", "x" * 5000, "/nowhere/at/all.csv", ""):
         with pytest.raises(InvalidInput):
             read_table(odd)
-    for odd in (None, 3, pd.DataFrame({"a": [1]})):
+    for odd in (None, 3, [{"a": 1}], np.ones((2, 2))):
         with pytest.raises(InvalidInput, match="expected the path of a file"):
             read_table(odd)
 

@@ -101,6 +101,15 @@ def test_a_missing_field_is_named():
         Record.from_dict([1, 2])
 
 
+def test_a_record_from_before_references_still_loads():
+    record = cases.two_classes()
+    data = record.to_dict()
+    del data["references"]
+    again = Record.from_dict(data)
+    assert again.references == []
+    assert render(again) == render(record)
+
+
 def test_texts_of_a_changed_file_are_still_escaped():
     data = changed(["kernel_reasons"], ["<script>alert(1)</script>\ud800"])
     page = render(Record.from_dict(data))

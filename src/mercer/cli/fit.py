@@ -44,6 +44,20 @@ def fit(
         float,
         typer.Option("--test-share", metavar="SHARE", help="Share of the rows kept for the test."),
     ] = 0.25,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score",
+            metavar="NAME",
+            help="What judges: accuracy, balanced_accuracy, auc, log_loss, r2, mae or rmse.",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive", metavar="LABEL", help="The class that sensitivity is about, of two."
+        ),
+    ] = None,
     cv: options.Folds = 5,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
@@ -66,6 +80,7 @@ def fit(
     console, aside = consoles()
     live = aside.is_terminal and not quiet
     with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
+        from mercer.study.copies import keep_copies_together
         from mercer.study.plan import check_time_limit, make_plan
         from mercer.study.study import run
         from mercer.study.summary import summary
@@ -75,6 +90,7 @@ def fit(
             data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
             cv=cv, random_state=seed,
         )  # fmt: skip
+        plan = keep_copies_together(plan)
     silent = quiet or as_json
     if not silent:
         _show_plan(console, plan)
@@ -85,7 +101,7 @@ def fit(
             show(done, total, words if best == float("-inf") else f"{words}, best {best:.3f}")
 
         with compiling_ahead(plan.machine.name):
-            study = run(plan, time_limit=time_limit, callback=watch)
+            study = run(plan, time_limit=time_limit, callback=watch, score=score, positive=positive)
     study.save(model_path)
     study.write_report(report_path)
     if as_json:
@@ -131,6 +147,7 @@ def _show_study(console: Console, study: Study, model: Path, report: Path) -> No
             ("kernel", formula(study.kernel)),
             *_score_facts(study),
             ("verdict", _verdict(study)),
+            *(("doubt", suspicion) for suspicion in _other_doubts(study)),
             ("certificate", certificate_in_words(study.certificate)),
             ("time", f"{number(study.seconds, 2)} s"),
         ],
@@ -144,17 +161,39 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
     if not study.scores:
         return []
     score = study.scores[0]
-    name = score.name if score.name[1:2] == "²" else score.name.lower()
-    return [
-        (name, f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})"),
+    facts = [
+        (
+            phrases.short(score),
+            f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})",
+        ),
         ("baseline", f"{phrases.value(score, score.baseline)} by {study.record.baseline}"),
     ]
+    others_by_name = {other.name: other for other in study.scores}
+    if score.name != "Accuracy" and "Sensitivity" in others_by_name:
+        found, spared = others_by_name["Sensitivity"], others_by_name["Specificity"]
+        facts.append(("sensitivity", f"{phrases.value(found)}: {found.meaning}"))
+        facts.append(("specificity", f"{phrases.value(spared)}: {spared.meaning}"))
+    if study.record.references:
+        others = phrases.listed(score, study.record.references)
+        facts.append(("references", f"usual methods: {others}"))
+    return facts
 
 
 def _verdict(study: Study) -> str:
-    if study.record.trust == "yes":
-        return "can be trusted as far as new rows resemble these"
-    return study.record.verdict
+    from mercer.report import phrases
+
+    record = study.record
+    if record.trust != "yes":
+        return record.verdict
+    if record.references:
+        return f"{phrases.rank(record.scores[0], record.references).lower()}, on these test rows"
+    return "can be trusted as far as new rows resemble these"
+
+
+def _other_doubts(study: Study) -> list[str]:
+    """Return the suspicions that the verdict does not name already."""
+    record = study.record
+    return [doubt for doubt in record.suspicions if doubt not in record.verdict]
 
 
 def _show_stop(aside: Console, study: Study) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mercer import _memory, data
-from mercer._typing import DataSource
+from mercer._typing import DataSource, Frame
 from mercer.exceptions import InvalidInput, InvalidType, MissingDependency
+from mercer.kernels.encoders import as_narwhals, column_names
 
 _CHUNK = 1 << 22
 """Bytes that are unpacked at a time: 4 MB."""
@@ -60,8 +62,8 @@ def find_source(source: DataSource) -> Source:
     """Return the bytes of a file, or of a data set that comes with mercer."""
     if not isinstance(source, str | PathLike):
         raise InvalidType(
-            f"read_table: expected the path of a file or the name of a data set, got "
-            f"{type(source).__name__}. Data frames need no reading."
+            f"read_table: expected the path of a file, the name of a data set, or a data frame of "
+            f"pandas, polars or pyarrow, got {type(source).__name__}."
         )
     name, path, target = str(source), Path(source), None
     try:
@@ -85,6 +87,23 @@ def find_source(source: DataSource) -> Source:
     if not content.strip():
         raise InvalidInput(f"{name} is empty. Give a file with a line for each object.")
     return Source(name, suffixes[-1] if suffixes else "", content, target)
+
+
+def raw_frame(frame: Frame) -> RawTable:
+    """Return a data frame as if it had been read from a file; its index is no column."""
+    pa = arrow()
+    names = [str(name) for name in column_names(frame)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # names that are no texts become texts, as wanted
+            found = as_narwhals(frame).to_arrow()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        cause = str(error).splitlines()[0][:150].rstrip(".")
+        raise InvalidInput(
+            f"The data frame has a column of mixed or unknown types: {cause}. Give each column "
+            "one type, for example with astype(str)."
+        ) from None
+    return RawTable(found.select(names), lambda row: f"row {row}")
 
 
 def _zipped(folder: Path) -> bytes:

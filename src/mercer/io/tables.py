@@ -15,8 +15,9 @@ from mercer.io.column_kinds import USED, Column, describe_columns
 from mercer.io.read_formats import read_raw
 from mercer.io.table_cells import Place, in_row, plain, typed
 from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill
-from mercer.io.table_source import RawTable, arrow, find_source
+from mercer.io.table_source import RawTable, Source, arrow, find_source, raw_frame
 from mercer.io.table_target import Target, Task, choose_target, find_task
+from mercer.kernels.encoders import is_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +166,14 @@ def read_table(
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Table:
-    """Read a table from a file, or one of the data sets that come with mercer.
+    """Read a table from a file, a data frame, or one of the data sets that come with mercer.
 
     Parameters
     ----------
-    source : path or str
+    source : path, str or data frame
         A file of separated values (CSV and the like), Parquet, JSON lines or LIBSVM, plain or
-        packed with gzip, told apart by content; or the name of a data set such as ``"heart"``.
+        packed with gzip, told apart by content; the name of a data set such as ``"heart"``; or a
+        frame of pandas, polars or pyarrow.
     target : str, int or False, optional
         The column to predict, by name or position; a column called target, y, class, label or
         diagnosis is found by itself. False: there is none.
@@ -189,14 +191,11 @@ def read_table(
     """
     if isinstance(missing, str):
         missing = [missing]
-    found = find_source(source)
-    expected = {*(kinds or {}), *(like.names if like else ()), *([target] if target else ())}
-    options: dict[str, Any] = {
-        "delimiter": delimiter, "header": header, "encoding": encoding, "names": expected,
-    }  # fmt: skip
-    if like is not None and like.width is not None:
-        options |= {"zero_based": like.zero_based, "width": like.width}
-    raw = read_raw(found, **options)
+    if is_data_frame(source):
+        found, raw = Source("data frame", "", b""), raw_frame(source)
+    else:
+        found = find_source(source)
+        raw = _read(found, target, like, kinds, delimiter, header, encoding)
     if sparse.issparse(raw.frame):
         return _sparse_table(raw, found.name, target, like, task)
     if like is not None:
@@ -235,6 +234,30 @@ def read_table(
         notes=tuple(note for note in (*raw.notes, note, *y.notes) if note),
         place=place,
     )
+
+
+def is_data_frame(source: DataSource) -> bool:
+    """Whether the source is a frame of pandas, polars or pyarrow, and no table of ours."""
+    return is_frame(source) and not hasattr(source, "prepare")
+
+
+def _read(
+    found: Source,
+    target: Targets,
+    like: Schema | None,
+    kinds: Mapping[str, str] | None,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+) -> RawTable:
+    """Read a file as its format asks for."""
+    expected = {*(kinds or {}), *(like.names if like else ()), *([target] if target else ())}
+    options: dict[str, Any] = {
+        "delimiter": delimiter, "header": header, "encoding": encoding, "names": expected,
+    }  # fmt: skip
+    if like is not None and like.width is not None:
+        options |= {"zero_based": like.zero_based, "width": like.width}
+    return read_raw(found, **options)
 
 
 def _missing_values(frame: Frame) -> dict[str, int]:

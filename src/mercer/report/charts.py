@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 
 from mercer._typing import Array
 from mercer.report import png
-from mercer.report.phrases import interval, value
-from mercer.report.record import Calibration, GramPicture, Map, MeasuredScore, Residuals, Surface
+from mercer.report.phrases import difference, difference_interval, interval, value
+from mercer.report.record import (
+    Calibration,
+    GramPicture,
+    Map,
+    MeasuredScore,
+    Reference,
+    Residuals,
+    Surface,
+)
 from mercer.report.svg import Scale, axes, chart, label, line, mark, names, scale_of, tag
 from mercer.report.text import counted, fixed, number, percent
 
@@ -48,6 +56,30 @@ def score_bar(score: MeasuredScore, large: bool = False) -> Markup:
         f"baseline {value(score, score.baseline)}"
     )
     return chart(width, height, text, *parts, class_="bar large" if large else "bar")
+
+
+def difference_ends(references: list[Reference]) -> list[float]:
+    """Return what the drawings of all references have to show, so that they share a scale."""
+    ends = [end for r in references for end in (r.difference, r.low, r.high)]
+    return [end for end in ends if math.isfinite(end)]
+
+
+def difference_bar(reference: Reference, score: MeasuredScore, all_ends: list[float]) -> Markup:
+    """Draw the difference from a reference with its interval; the upright stroke is none."""
+    x = scale_of([0.0, *all_ends], 8, 172, 0.06)
+    y, size = 12.0, 4.5
+    parts = [
+        line(x.start, y, x.end, y, "track"),
+        line(x(0.0), y - 1.6 * size, x(0.0), y + 1.6 * size, "baseline"),
+        tag("circle", cx=x(reference.difference), cy=y, r=size, class_="value"),
+    ]
+    if math.isfinite(reference.low):
+        parts.insert(1, line(x(reference.low), y, x(reference.high), y, "interval"))
+    text = (
+        f"The model minus {reference.name}: {difference(score, reference.difference)}, 95 % "
+        f"interval {difference_interval(score, reference)}"
+    )
+    return chart(180.0, 24.0, text, *parts, class_="bar")
 
 
 def calibration(bins: Calibration) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -30,17 +30,29 @@ def encode(value: Parameter) -> Any:
 
 
 def decode(cls: type[T], data: Objects, place: str) -> T:
-    """Return the dataclass ``cls`` made of ``data``; refuse what its annotations do not allow."""
+    """Return the dataclass ``cls`` made of ``data``; refuse what its annotations do not allow.
+
+    A field with a default may be absent: it is younger than some files.
+    """
     if not isinstance(data, Mapping):
         raise InvalidInput(f"Report record: {place} has to be a dictionary.")
     hints = get_type_hints(cls)
-    if set(data) != set(hints):
-        wrong = sorted(map(str, set(data) ^ set(hints)))
+    wrong = sorted(map(str, (set(data) - set(hints)) | (_required(cls) - set(data))))
+    if wrong:
         raise InvalidInput(
             f"Report record: {place} lacks or has to lack {', '.join(wrong[:5])}. The file was "
             "made by another version, or changed: make the report again from the data."
         )
-    return cls(**{name: _value(hints[name], data[name], f"{place}.{name}") for name in hints})
+    return cls(**{name: _value(hints[name], data[name], f"{place}.{name}") for name in data})
+
+
+def _required(cls: type) -> set[str]:
+    """Return the fields without a default."""
+    return {
+        field.name
+        for field in fields(cls)
+        if field.default is MISSING and field.default_factory is MISSING
+    }
 
 
 def _value(kind: Any, data: Objects, place: str) -> Any:

@@ -19,8 +19,9 @@ from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
 from mercer.report import explain, phrases, pictures, surface, table, text
 from mercer.report.anatomy import Anatomy
-from mercer.report.predicted import predict
-from mercer.report.record import VERSION, Fact, Proof, Record
+from mercer.report.paired import FittedReference, measure, said_by
+from mercer.report.predicted import Predicted, predict
+from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
 from mercer.report.sampling import sample
 
 POINTS = 40
@@ -49,6 +50,10 @@ def describe(
     notes: Sequence[str] = (),
     train_rows: Sequence[Any] | None = None,
     test_rows: Sequence[Any] | None = None,
+    references: Sequence[FittedReference] = (),
+    suspicions: Sequence[str] = (),
+    score: str | None = None,
+    positive: Any = None,
 ) -> Record:
     """Gather what a report shows about a fitted model.
 
@@ -77,6 +82,17 @@ def describe(
         The seed of the run; samples and resamples of the report use it too.
     train_rows, test_rows : sequences, optional
         What rows are called; their index in a pandas frame or 1, 2, 3 … by default.
+    references : sequence of FittedReference
+        Usual methods that were fitted to the same training rows; they are asked about the same test
+        rows, and the verdict says how the model does beside them.
+    suspicions : sequence of str
+        What makes a good score doubtful, such as a column that gives the answer away. With one of
+        them the model is not called trustworthy.
+    score : {"accuracy", "balanced_accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
+        What judges the model; by default R² or accuracy, and the AUC where a class is rare (below
+        20 % of two classes).
+    positive : label, optional
+        The one of two classes that sensitivity and specificity are about; the rarer by default.
 
     Returns
     -------
@@ -88,14 +104,20 @@ def describe(
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
     draw = 0 if random_state is None else int(random_state) % 2**32
-    answers = predict(anatomy, y_train, X_test, y_test, baseline, draw)
+    answers = predict(
+        anatomy, y_train, X_test, y_test, baseline, draw, score=score, positive=positive
+    )
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
     rows = row_count(X_test)
+    beside = _beside(anatomy, answers, X_test, main, references, draw)
     if anatomy.one_class and main is not None and main.name == "Accepted":
         trust, verdict = phrases.acceptance_verdict(main, rows)
     else:
-        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline)
+        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside)
+    doubts = [text.clean(suspicion, 600) for suspicion in suspicions]
+    doubts += phrases.never_answered(main, answers.names, answers.actual, answers.predicted)
+    trust, verdict = phrases.doubted(trust, verdict, doubts)
     train_score = _train_score(anatomy, X_train, y_train, main, draw)
     names = table.column_names(X_train, columns)
     shown = sample(answers.test_groups, POINTS, draw, always=answers.wrong)
@@ -114,7 +136,11 @@ def describe(
         headline=phrases.headline(main, rows),
         trust=trust,
         verdict=verdict,
-        remarks=[*phrases.remarks(main, train_score, rows), *(text.clean(n, 600) for n in notes)],
+        remarks=[
+            *phrases.remarks(main, train_score, rows),
+            *phrases.on_probabilities(answers.scores),
+            *(text.clean(n, 600) for n in notes),
+        ],
         facts=_facts(anatomy, task or answers.task, rows, names, target, seconds),
         kernel_reasons=[text.clean(reason, 600) for reason in kernel_reasons],
         baseline=answers.baseline,
@@ -137,6 +163,8 @@ def describe(
         ),
         reproduction=_reproduction(anatomy, random_state),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        references=beside,
+        suspicions=doubts,
     )
 
 
@@ -149,6 +177,23 @@ def _check_rows(name: str, X: Objects, y: Targets) -> None:
             f"describe: {name} has {count:,} rows and its answers number {len(y):,}. Pass the "
             "answers of these rows."
         )
+
+
+def _beside(
+    anatomy: Anatomy, answers: Predicted, X: Objects, main: MeasuredScore | None,
+    references: Sequence[FittedReference], seed: int,
+) -> list[Reference]:  # fmt: skip
+    """Return how references do on the test rows, the best one first."""
+    if main is None or answers.said is None:
+        return []
+    found = [
+        measure(
+            reference, main, answers.actual, answers.said,
+            said_by(reference.model, X, anatomy.classes), seed,
+        )
+        for reference in references
+    ]  # fmt: skip
+    return sorted(found, key=lambda r: r.value, reverse=main.higher_is_better)
 
 
 def _train_score(anatomy: Anatomy, X: Objects, y: Targets, main: Any, seed: int) -> float | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
+
+from mercer._typing import Targets
 from mercer.problems.certificate import STATIONARY, UNKNOWN, WITHIN
-from mercer.report.record import MeasuredScore, Proof
+from mercer.report.record import MeasuredScore, Proof, Reference
 from mercer.report.text import counted, fixed, number, percent
 
 FEW_ROWS = 30
@@ -20,6 +24,11 @@ def value(score: MeasuredScore, which: float | None = None) -> str:
     if score.form == "percent":
         return percent(wanted)
     return fixed(wanted) if score.form == "share" else number(wanted)
+
+
+def short(score: MeasuredScore) -> str:
+    """Return the name of a score inside a sentence."""
+    return score.name if score.name in ("R²", "AUC") else score.name.lower()
 
 
 def interval(score: MeasuredScore) -> str:
@@ -43,10 +52,69 @@ def headline(score: MeasuredScore | None, rows: int) -> str:
     )
 
 
+def difference(score: MeasuredScore, wanted: float) -> str:
+    """Write a difference of two values of a score, with its sign: +1.5 points."""
+    return _signed(score, wanted) + (" points" if score.form == "percent" else "")
+
+
+def difference_interval(score: MeasuredScore, reference: Reference) -> str:
+    """Write the interval of the difference from a reference."""
+    if math.isnan(reference.low):
+        return "too few rows"
+    return f"{_signed(score, reference.low)} to {difference(score, reference.high)}"
+
+
+def _signed(score: MeasuredScore, wanted: float) -> str:
+    sign = "+" if wanted > 0 else ""
+    if score.form == "percent":
+        return sign + fixed(100 * wanted, 1)
+    return sign + (fixed(wanted) if score.form == "share" else number(wanted))
+
+
+def listed(score: MeasuredScore, references: Sequence[Reference]) -> str:
+    """Name references with their values: random forest 83.8 %, logistic regression 85.3 %."""
+    return ", ".join(f"{r.name} {value(score, r.value)}" for r in references)
+
+
+def beaten_by(score: MeasuredScore, references: Sequence[Reference]) -> list[Reference]:
+    """Return the references that are better by more than chance on these test rows."""
+    if score.higher_is_better:
+        return [r for r in references if r.high < 0]
+    return [r for r in references if r.low > 0]
+
+
+def rank(score: MeasuredScore, references: Sequence[Reference]) -> str:
+    """Name the place of a model that no reference beats."""
+    sign = 1 if score.higher_is_better else -1
+    ahead = all(min(sign * r.low, sign * r.high) > 0 for r in references)
+    return f"{'Better than' if ahead else 'As good as'} the usual methods"
+
+
+def standing(score: MeasuredScore, references: Sequence[Reference]) -> str:
+    """Say in a sentence how the model does beside the usual methods."""
+    own = f"{score.name} {value(score)}"
+    winners = beaten_by(score, references)
+    if winners:
+        best = winners[0]
+        return (
+            f"Better than guessing, but a {best.name} does better: {value(score, best.value)} "
+            f"against {value(score)} (difference {difference(score, best.difference)}, 95 % "
+            f"interval {difference_interval(score, best)})."
+        )
+    return f"{rank(score, references)}: {own} beside {listed(score, references)}."
+
+
 def verdict(
-    score: MeasuredScore | None, rows: int, proof: Proof | None, baseline: str
+    score: MeasuredScore | None,
+    rows: int,
+    proof: Proof | None,
+    baseline: str,
+    references: Sequence[Reference] = (),
 ) -> tuple[str, str]:
-    """Return whether the model can be trusted (yes, caution, no, unknown) and why, in words."""
+    """Return whether the model can be trusted (yes, caution, no, unknown) and why, in words.
+
+    What is proven, the fit, and what is estimated, the quality, stand in sentences of their own.
+    """
     if score is None:
         return "unknown", "Without known answers for the test rows nothing can be said of errors."
     better = score.low > score.baseline if score.higher_is_better else score.high < score.baseline
@@ -75,17 +143,41 @@ def verdict(
             f"The model beats {baseline}, but its fit is rough: only within "
             f"{share(proof.relative_gap)} of the best possible one. A smaller tol makes it finer."
         )
-    far = ""
+    proven = ""
     if proof is not None:
-        far = (
-            f", and its fit is proven to be within {share(proof.relative_gap)} of the best "
-            "possible one"
-        )
+        proven = f" The fit is proven to be within {share(proof.relative_gap)} of the best one."
+    if beaten_by(score, references):
+        return "caution", f"{standing(score, references)}{proven}"
+    beside = f"{standing(score, references)} " if references else ""
     end = value(score, score.low if score.higher_is_better else score.high)
     return "yes", (
-        f"The model can be trusted as far as new rows resemble these: even the worse end of the "
-        f"interval, {end}, beats {baseline}{far}."
+        f"{beside}The model can be trusted as far as new rows resemble these: even the worse end "
+        f"of the interval, {end}, beats {baseline}.{proven}"
     )
+
+
+def never_answered(
+    score: MeasuredScore | None, names: Sequence[str], actual: Targets, predicted: Targets
+) -> list[str]:
+    """Name a class that a model which ranks rows well never answers; accuracy shows it anyway."""
+    if score is None or score.name not in ("AUC", "Log loss"):
+        return []
+    silent = [names[code] for code in np.setdiff1d(actual, predicted)]
+    if not silent:
+        return []
+    return [
+        f"The model never answers “{silent[0]}” for these test rows, though some of them are: its "
+        "probabilities or decision values tell rows apart, and need a threshold of your own."
+    ]
+
+
+def doubted(trust: str, words: str, suspicions: Sequence[str]) -> tuple[str, str]:
+    """Lower the trust where something makes the score doubtful, and say what."""
+    if trust not in ("yes", "caution") or not suspicions:
+        return trust, words
+    more = "" if len(suspicions) == 1 else f" (And {counted(len(suspicions) - 1, 'more doubt')}.)"
+    before = f"{words} " if trust == "caution" else "Judge with care. "
+    return "caution", f"{before}{suspicions[0]}{more}"
 
 
 def acceptance_verdict(score: MeasuredScore, rows: int) -> tuple[str, str]:
@@ -119,6 +211,19 @@ def remarks(score: MeasuredScore | None, train: float | None, rows: int) -> list
 def has_bound(proof: Proof) -> bool:
     """Tell whether the kernel is known to be one for which the values bound the optimum."""
     return proof.status not in (STATIONARY, UNKNOWN)
+
+
+def on_probabilities(scores: Sequence[MeasuredScore]) -> list[str]:
+    """Say so where probabilities tell less than how frequent the classes are."""
+    for score in scores:
+        if score.name == "Log loss" and score.value >= score.baseline:
+            return [
+                f"The probabilities are too sure of themselves: their log loss, {value(score)}, is "
+                f"no better than that of always giving the shares of the classes, "
+                f"{value(score, score.baseline)}. Take them as an order of the rows, not at their "
+                "word."
+            ]
+    return []
 
 
 def share(gap: float) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array, IntArray, Labels, Model, Objects, Targets
+from mercer._typing import Array, IntArray, Labels, Model, Objects, Parameter, Targets
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.report import scores, table, text
 from mercer.report.anatomy import Anatomy
+from mercer.report.main_score import are_uneven, check_score, main_first, positive_code
+from mercer.report.paired import Said
 from mercer.report.record import Calibration, Confusion, Flags, MeasuredScore, Residuals
 from mercer.report.reliability import calibration
 from mercer.report.sampling import sample
@@ -53,6 +55,7 @@ class Predicted:
     calibration: Calibration | None = None
     tube: float | None = None
     numeric: bool = False
+    said: Said | None = None
 
     def actual_text(self, row: int) -> str:
         """Return the true answer of a test row."""
@@ -81,23 +84,42 @@ class Predicted:
 
 
 def predict(
-    anatomy: Anatomy, y_train: Targets, X_test: Objects, y_test: Targets, baseline: Model, seed: int
+    anatomy: Anatomy,
+    y_train: Targets,
+    X_test: Objects,
+    y_test: Targets,
+    baseline: Model,
+    seed: int,
+    *,
+    score: str | None = None,
+    positive: Parameter = None,
 ) -> Predicted:
-    """Ask the model for its answers to the test rows and score them."""
+    """Ask the model for its answers to the test rows and score them, the main score first."""
     if anatomy.one_class:
         return _inside_answers(anatomy, X_test, y_test)
     if y_train is None:
         raise InvalidInput(f"describe: y_train is missing, and {anatomy.name} was fitted on it.")
     if anatomy.classes is None:
-        return _number_answers(anatomy, y_train, X_test, y_test, baseline, seed)
-    return _class_answers(anatomy, y_train, X_test, y_test, baseline, seed)
+        check_score(score, classes=False)
+        answers = _number_answers(anatomy, y_train, X_test, y_test, baseline, seed)
+        return replace(answers, scores=main_first(answers.scores, score, uneven=False))
+    check_score(score, classes=True)
+    answers = _class_answers(anatomy, y_train, X_test, y_test, baseline, seed, positive)
+    shares = np.bincount(np.asarray(answers.train_codes)) / len(answers.train_texts)
+    return replace(answers, scores=main_first(answers.scores, score, are_uneven(shares)))
 
 
 # ---- classes ---------------------------------------------------------------------------------
 
 
 def _class_answers(
-    anatomy: Anatomy, y_train: Targets, X_test: Objects, y_test: Targets, baseline: Model, seed: int
+    anatomy: Anatomy,
+    y_train: Targets,
+    X_test: Objects,
+    y_test: Targets,
+    baseline: Model,
+    seed: int,
+    positive: Parameter,
 ) -> Predicted:
     classes = np.asarray(anatomy.classes)
     train = np.searchsorted(classes, np.asarray(y_train))
@@ -122,6 +144,10 @@ def _class_answers(
     if actual is not None:
         shares = np.append(counts / counts.sum(), np.zeros(len(extra)))
         usable = not extra
+        two = None
+        if len(classes) == 2 or positive is not None:
+            wanted = positive_code(classes, positive, shares)
+            two = (wanted, names[wanted])
         found = scores.classification(
             actual,
             predicted,
@@ -130,6 +156,7 @@ def _class_answers(
             shares,
             always,
             seed,
+            two if usable else None,
         )
         confusion = _confusion(actual, predicted, known, np.append(counts, [0] * len(extra)))
         if usable:
@@ -155,6 +182,7 @@ def _class_answers(
         ordered_by="class",
         confusion=confusion,
         calibration=bins,
+        said=Said(predicted, decisions, probabilities),
     )
 
 
@@ -249,6 +277,7 @@ def _number_answers(
         ordered_by="target",
         tube=_tube(anatomy.machine),
         numeric=True,
+        said=Said(predicted),
     )
 
 

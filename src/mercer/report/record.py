@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +36,22 @@ class MeasuredScore:
     higher_is_better: bool
     method: str
     meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A usual method, fitted to the same training rows and asked about the same test rows.
+
+    ``value`` is its main score; ``difference`` is the model's score minus that, with its interval
+    over resamples of the test rows, the same for both.
+    """
+
+    name: str
+    value: float
+    difference: float
+    low: float
+    high: float
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +307,8 @@ class Record:
     map: Map | None
     reproduction: list[Fact]
     created: str
+    references: list[Reference] = field(default_factory=list)
+    suspicions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         _check(self.trust in ("yes", "caution", "no", "unknown"), "trust")

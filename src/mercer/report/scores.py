@@ -39,7 +39,7 @@ def wilson(successes: Any, count: Any) -> tuple[Any, Any]:
 
 def auc(scores: Array, positive: Label) -> float:
     """Return the chance that a positive row has a higher score than a negative one."""
-    return float(_weighted_auc(scores, positive, np.ones((1, len(scores))))[0])
+    return float(weighted_auc(scores, positive, np.ones((1, len(scores))))[0])
 
 
 def auc_interval(value: float, positives: int, negatives: int) -> tuple[float, float]:
@@ -73,8 +73,8 @@ def bootstrap(
     """
     if len(statistics) < FEWEST_ROWS:
         return math.nan, math.nan
-    values = [finish(W @ statistics / len(statistics)) for W in _resamples(len(statistics), seed)]
-    return _quantiles(np.concatenate(values))
+    values = [finish(W @ statistics / len(statistics)) for W in resamples(len(statistics), seed)]
+    return quantiles(np.concatenate(values))
 
 
 def classification(
@@ -85,11 +85,13 @@ def classification(
     shares: Array,
     baseline: IntArray,
     seed: int,
+    positive: tuple[int, str] | None = None,
 ) -> list[MeasuredScore]:
     """Return accuracy, balanced accuracy, AUC and log loss.
 
     ``decisions`` has one column for two classes, else one for each class; ``shares`` are the
-    classes' shares in training; ``baseline`` is what the baseline predicts.
+    classes' shares in training; ``baseline`` is what the baseline predicts. ``positive``, the
+    number and name of one of two classes, adds sensitivity and specificity.
     """
     n, count = len(codes), len(shares)
     hits = int((codes == predicted).sum())
@@ -105,19 +107,33 @@ def classification(
         return result
     true = np.eye(count)[codes][:, present]
     table = np.hstack([true * (codes == predicted)[:, None], true])
-    ends = bootstrap(table, _balanced, seed)
+    ends = bootstrap(table, balanced, seed)
     always = np.hstack([true * (codes == baseline)[:, None], true]).mean(axis=0, keepdims=True)
     result.append(
         MeasuredScore(
-            "Balanced accuracy", float(_balanced(table.mean(axis=0, keepdims=True))[0]), *ends,
-            float(_balanced(always)[0]), "percent", True, BOOTSTRAP,
+            "Balanced accuracy", float(balanced(table.mean(axis=0, keepdims=True))[0]), *ends,
+            float(balanced(always)[0]), "percent", True, BOOTSTRAP,
             "accuracy in each class, then the mean over classes",
         )
     )  # fmt: skip
     if decisions is not None:
-        result.append(_auc_score(codes, decisions, present, seed))
+        result.append(_auc_score(codes, decisions, seed))
     if probabilities is not None:
         result.append(_log_loss(codes, probabilities, shares, seed))
+    if positive is not None:
+        wanted, name = positive
+        found = (codes == wanted, f"share of the rows of “{name}”, the positive class, found")
+        spared = (codes != wanted, f"share of the other rows not taken for “{name}”")
+        for title, (rows, meaning) in {"Sensitivity": found, "Specificity": spared}.items():
+            right = codes[rows] == predicted[rows]
+            low, high = wilson(int(right.sum()), len(right))
+            always = float((codes[rows] == baseline[rows]).mean())
+            result.append(
+                MeasuredScore(
+                    title, float(right.mean()), float(low), float(high), always, "percent", True,
+                    "Wilson", meaning,
+                )
+            )  # fmt: skip
     return result
 
 
@@ -131,7 +147,7 @@ def regression(actual: Array, predicted: Array, baseline: Array, seed: int) -> l
     result = []
     if spread > 0:
         reached = 1 - float((errors**2).mean()) / spread
-        ends = bootstrap(table, _r_squared, seed)
+        ends = bootstrap(table, r_squared, seed)
         result.append(
             MeasuredScore(
                 "R²", reached, *ends, 1 - float((others**2).mean()) / spread, "share", True,
@@ -166,7 +182,8 @@ def acceptance(inside: BoolArray, expected: float) -> MeasuredScore:
     )  # fmt: skip
 
 
-def _balanced(means: Array) -> Array:
+def balanced(means: Array) -> Array:
+    """Return balanced accuracies from shares of right answers and of rows in each class."""
     count = means.shape[1] // 2
     right, share = means[:, :count], means[:, count:]
     seen = share > 0
@@ -174,13 +191,14 @@ def _balanced(means: Array) -> Array:
     return np.asarray(recall.sum(axis=1) / np.maximum(seen.sum(axis=1), 1))
 
 
-def _r_squared(means: Array) -> Array:
+def r_squared(means: Array) -> Array:
+    """Return R² from means of (errors², ∣errors∣, target, target²)."""
     spread = means[:, 3] - means[:, 2] ** 2
     keep = spread > 1e-12 * means[:, 3].max()
     return np.asarray(1 - means[keep, 0] / spread[keep])
 
 
-def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) -> MeasuredScore:
+def _auc_score(codes: IntArray, decisions: Array, seed: int) -> MeasuredScore:
     if decisions.ndim == 1:
         positive = codes == 1
         value = auc(decisions, positive)
@@ -188,15 +206,11 @@ def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) 
         meaning = "chance that a row of the second class gets a higher score than one of the first"
         return MeasuredScore("AUC", value, *ends, 0.5, "share", True, "Newcombe", meaning)
 
-    def macro(W: Array) -> Array:
-        each = np.stack([_weighted_auc(decisions[:, c], codes == c, W) for c in present])
-        seen = np.isfinite(each)
-        return np.asarray(np.where(seen, each, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-
-    value = float(macro(np.ones((1, len(codes))))[0])
+    value = float(macro_auc(codes, decisions, np.ones((1, len(codes))))[0])
     ends = (math.nan, math.nan)
     if len(codes) >= FEWEST_ROWS:
-        ends = _quantiles(np.concatenate([macro(W) for W in _resamples(len(codes), seed, 400)]))
+        some = resamples(len(codes), seed, 400)
+        ends = quantiles(np.concatenate([macro_auc(codes, decisions, W) for W in some]))
     meaning = "one class against the rest, then the mean over classes"
     return MeasuredScore(
         "AUC", value, *ends, 0.5, "share", True, "bootstrap, 400 resamples", meaning
@@ -204,9 +218,8 @@ def _auc_score(codes: IntArray, decisions: Array, present: IntArray, seed: int) 
 
 
 def _log_loss(codes: IntArray, probabilities: Array, shares: Array, seed: int) -> MeasuredScore:
-    rows = np.arange(len(codes))
     tiny = np.finfo(np.float64).eps
-    losses = -np.log(np.clip(probabilities[rows, codes], tiny, 1.0))
+    losses = surprise(codes, probabilities)
     ends = bootstrap(losses[:, None], lambda means: means[:, 0], seed)
     always = -log_softmax(np.log(np.maximum(shares, tiny)))[codes]
     return MeasuredScore(
@@ -215,7 +228,21 @@ def _log_loss(codes: IntArray, probabilities: Array, shares: Array, seed: int) -
     )  # fmt: skip
 
 
-def _weighted_auc(scores: Array, positive: Label, W: Array) -> Array:
+def surprise(codes: IntArray, probabilities: Array) -> Array:
+    """Return −ln p of the right class of each row, bounded by that of the smallest float64 step."""
+    right = probabilities[np.arange(len(codes)), codes]
+    return np.asarray(-np.log(np.clip(right, np.finfo(np.float64).eps, 1.0)))
+
+
+def macro_auc(codes: IntArray, decisions: Array, W: Array) -> Array:
+    """Return the AUC of each class against the rest, averaged, for each row of weights."""
+    present = np.unique(codes)
+    each = np.stack([weighted_auc(decisions[:, c], codes == c, W) for c in present])
+    seen = np.isfinite(each)
+    return np.asarray(np.where(seen, each, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+
+
+def weighted_auc(scores: Array, positive: Label, W: Array) -> Array:
     """Return the AUC for each row of weights; NaN where a side has no weight."""
     order = np.argsort(scores, kind="stable")
     ordered = scores[order]
@@ -229,7 +256,7 @@ def _weighted_auc(scores: Array, positive: Label, W: Array) -> Array:
     return np.asarray(np.divide(wins, pairs, out=np.full(len(W), np.nan), where=pairs > 0))
 
 
-def _resamples(n: int, seed: int, count: int = RESAMPLES) -> list[Array] | Any:
+def resamples(n: int, seed: int, count: int = RESAMPLES) -> list[Array] | Any:
     """Yield how often each row is drawn, some resamples at a time."""
     random = np.random.default_rng(seed)
     step = max(1, min(count, _CELLS // n))
@@ -239,6 +266,7 @@ def _resamples(n: int, seed: int, count: int = RESAMPLES) -> list[Array] | Any:
         yield np.bincount(drawn.ravel(), minlength=some * n).reshape(some, n).astype(float)
 
 
-def _quantiles(values: Array) -> tuple[float, float]:
+def quantiles(values: Array) -> tuple[float, float]:
+    """Return the ends of a 95 % interval."""
     low, high = np.quantile(values, [0.025, 0.975])
     return float(low), float(high)

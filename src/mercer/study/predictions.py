@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._typing import Column, Frame, Model, Objects
 from mercer.estimators.base import take_objects
+from mercer.exceptions import MissingDependency
 from mercer.explanations.explanation import Explanation
 from mercer.kernels.encoders import row_count
 
@@ -35,6 +36,17 @@ class PredictionTable:
         """Yield each row as a dictionary."""
         for values in zip(*self.columns.values(), strict=True):
             yield dict(zip(self.columns, values, strict=True))
+
+    def to_pandas(self) -> Any:
+        """Return the table as a frame of pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependency(
+                "to_pandas needs the package pandas, which is not installed. Install it with "
+                "pip install pandas, or take the columns as they are."
+            ) from None
+        return pandas.DataFrame(self.columns)
 
 
 def answers_of(

@@ -23,16 +23,20 @@ from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
-from mercer.io.tables import read_table
+from mercer.io.tables import is_data_frame, read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
+from mercer.report.main_score import BALANCED, leading
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
+from mercer.study.copies import folds_without_copies, keep_copies_together
 from mercer.study.machines import MANY_ROWS
 from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
+from mercer.study.references import usual_methods
+from mercer.study.suspicions import suspicions
 from mercer.study.watching import noted
 from mercer.tuning.tune import tune
 
@@ -109,14 +113,16 @@ class Study:
         time_limit: float | None = None,
         random_state: int = 0,
         callback: Watch | None = None,
+        score: str | None = None,
+        positive: Parameter = None,
     ) -> Study:
         """Read, decide, tune, fit and judge.
 
         Parameters
         ----------
-        source : path, str or Table
-            A file, the name of a data set that comes with mercer, or a table from
-            :func:`read_table`.
+        source : path, str, data frame or Table
+            A file, the name of a data set that comes with mercer, a frame of pandas, polars or
+            pyarrow, or a table from :func:`read_table`.
         target : str or int, optional
             The column to predict.
         kernel : str or Kernel, optional
@@ -134,12 +140,20 @@ class Study:
             Rows of the test and of the folds follow from it.
         callback : function, optional
             Called as ``callback(done, total, best_score)`` while the search runs.
+        score : {"accuracy", "balanced_accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
+            What leads the search and judges the model; by default R² or accuracy, and the AUC
+            where a class is rare (below 20 % of two classes).
+        positive : label, optional
+            The one of two classes that sensitivity and specificity are about; by default the rarer.
         """
         plan = make_plan(
             source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
             cv=cv, random_state=random_state,
         )  # fmt: skip
-        return run(plan, time_limit=time_limit, callback=callback)
+        return run(
+            keep_copies_together(plan), time_limit=time_limit, callback=callback, score=score,
+            positive=positive,
+        )  # fmt: skip
 
     # ---- what it found ------------------------------------------------------------------------
 
@@ -152,6 +166,11 @@ class Study:
     def target(self) -> str:
         """The name of the target."""
         return self.schema.target or ""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the columns of ``predict_proba``; none for a number."""
+        return tuple(np.asarray(getattr(self.model, "classes_", ())).tolist())
 
     @property
     def seed(self) -> int:
@@ -182,6 +201,16 @@ class Study:
     def predict(self, source: DataSource) -> Any:
         """Return the model's answer to each row of a file or table."""
         return self.model.predict(self._aligned(self._read(source, False)))
+
+    def predict_proba(self, source: DataSource) -> Any:
+        """Return the probability of each class (columns, as in ``classes``) for each row."""
+        if not hasattr(self.model, "predict_proba"):
+            why = "it predicts a number" if self.task == "number" else f"{self.machine} has none"
+            raise InvalidInput(
+                f"The model of {self.source} gives no probabilities: {why}. Use predict, or "
+                "answers for its decision values."
+            )
+        return self.model.predict_proba(self._aligned(self._read(source, False)))
 
     def answers(self, source: DataSource) -> PredictionTable:
         """Return the answers with probabilities or decision values, and what rows are called."""
@@ -216,7 +245,7 @@ class Study:
 
     def _read(self, source: DataSource, target: Targets) -> Any:
         """Read new data as training data were read; without a target no row is left out."""
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike) or (target is not False and is_data_frame(source)):
             return read_table(source, target, like=self.schema)
         return source
 
@@ -250,17 +279,29 @@ class Study:
 # ---- the steps of a fit ------------------------------------------------------------------------
 
 
-def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None = None) -> Study:
+def run(
+    plan: Plan,
+    *,
+    time_limit: float | None = None,
+    callback: Watch | None = None,
+    score: str | None = None,
+    positive: Parameter = None,
+) -> Study:
     """Carry out a plan: tune and fit on the training rows, judge on the test rows."""
     check_time_limit(time_limit)
+    scoring = leading(plan.y[plan.train], plan.table.task != "number", score, positive)
     X, y = plan.rows(plan.train), plan.y[plan.train]
     notes = list(plan.notes)
     with noted(notes):
-        search = search_machine(plan, X, y, time_limit=time_limit, callback=callback, notes=notes)
+        search = search_machine(
+            plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring
+        )
     stopped = _stopped(search, plan.began, time_limit)
     with finishing():
         with noted(notes):
             model = _final(search, X, y, plan, stopped, time_limit)
+            beside = usual_methods(plan, X, y, stopped, time_limit, notes)
+        doubts = suspicions(plan.table)
         machine = last_step(model)
         kernel = format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
         seconds = time.perf_counter() - plan.began
@@ -281,6 +322,10 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
             notes=notes,
             train_rows=[names[i] for i in plan.train],
             test_rows=[names[i] for i in plan.test],
+            references=beside,
+            suspicions=doubts,
+            score=score,
+            positive=positive,
         )
     return Study(
         model=model,
@@ -291,7 +336,7 @@ def run(plan: Plan, *, time_limit: float | None = None, callback: Watch | None =
         machine=plan.machine.name,
         why=plan.why,
         parameters={k.removeprefix("machine__"): _plain(v) for k, v in search.best_params_.items()},
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys([*doubts, *notes])),
         stopped=stopped,
         rows=len(plan.table),
         train_rows=plan.train,
@@ -311,21 +356,28 @@ def search_machine(
     time_limit: float | None,
     callback: Watch | None,
     notes: list[str],
+    scoring: str | None = None,
 ) -> Any:
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
+    rows = plan.train
     if len(y) > TUNED_ROWS:
         _, some = split(y, classes, TUNED_ROWS / len(y), plan.random_state)
-        X, y = take_objects(X, some), y[some]
+        X, y, rows = take_objects(X, some), y[some], rows[some]
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     machine = plan.machine.make(plan.kernel, spread, plan.random_state)
+    if scoring in BALANCED and "class_weight" in machine.get_params(deep=False):
+        # What ranks rows well may still never answer a rare class, unless its errors cost more.
+        machine.set_params(class_weight="balanced")
+        notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
     return tune(
         machine,
         X,
         y,
         grid=plan.machine.search(machine, X, spread),
-        cv=plan.folds,
+        cv=folds_without_copies(plan, rows),
+        scoring=scoring,
         time_limit=time_limit,
         random_state=plan.random_state,
         callback=callback,

@@ -41,6 +41,8 @@ def summary(study: Any) -> dict[str, Any]:
             "search": _search(study.search),
             "scores": [plain_score(score) for score in record.scores],
             "baseline": record.baseline,
+            "references": [asdict(reference) for reference in record.references],
+            "suspicions": list(record.suspicions),
             "trust": record.trust,
             "verdict": record.verdict,
             "certificate": plain_certificate(study.certificate),
