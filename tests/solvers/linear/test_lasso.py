@@ -101,7 +101,7 @@ def test_extrapolated_dual_points_are_feasible_and_never_worse(case, rounds):
     G, q = X.T @ X, X.T @ y
     w, g, proof = np.zeros(p), q.copy(), np.empty(p)
     penalty = problem.l1, problem.l2, positive
-    _, gap = _fast.lasso.descend_to_gap(G, q, problem.yy, *penalty, w, g, proof, 0.0, rounds)
+    _, gap = _fast.lasso.descend_to_gap(G, q, problem.yy, *penalty, w, g, proof, 0.0, 0.0, rounds)
     np.testing.assert_allclose(g, X.T @ (y - X @ w), atol=1e-9 * problem.yy)
     design = Design(X)
     own, other = problem.evaluate(design, w), problem.evaluate(design, proof)
