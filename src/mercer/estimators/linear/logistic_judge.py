@@ -15,7 +15,7 @@ from mercer.gram.computed import Gram
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import Logistic
 from mercer.problems.logistic import LogisticAnswer, LogisticProblem
-from mercer.solvers.linear.logistic_newton import FunctionSpace
+from mercer.solvers.linear.logistic_spaces import FunctionSpace
 
 _LINEAR, _KERNEL = "LogisticRegression", "KernelLogisticRegression"
 
