@@ -10,13 +10,15 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from mercer import _memory
+from mercer import _fast, _memory
 from mercer._typing import Array, Matrix
 from mercer.gram.base import GramMatrix
 from mercer.linalg.pcg import Pairing, Product, conjugate_gradients, error_above, whole_product
 from mercer.problems.linear import DesignRows
 from mercer.problems.logistic import LogisticProblem, View
+from mercer.solvers.linear.secant_memory import SecantMemory
 
 _MOST_CONJUGATE_STEPS = 1_000
 """A limit that only systems with next to no regularisation meet."""
@@ -24,6 +26,13 @@ _BLOCK = 1 << 18
 """Numbers of X that are weighted at a time: two megabytes, about an L2 cache."""
 _FEW_ROWS = 250
 """Rows whose system costs less than conjugate gradients on wide data: measured, equal at 300."""
+_WORTH_A_FACTOR = 16
+"""Weights for each step of conjugate gradients that takes as long as a new factor: a factor needs
+the products of all pairs of columns, a step two passes over the data."""
+_SHARE_OF_OLD = 1e-2
+"""To which share a step by an old factor brings the error down: two or three steps do."""
+_LITTLE_WORK = 1 << 22
+"""Products of numbers in a Newton matrix up to which it is formed in each step: 0.2 ms."""
 _JITTER = 1e-12
 """What is added to a diagonal where no penalty bounds it, as a share of its largest entry."""
 
@@ -72,6 +81,8 @@ class WeightSpace:
         self.rows, self.largest_system = rows, largest_system
         self.squares: Matrix | None = None
         self.outer: Array | None = None
+        self.factor: tuple[Array, bool] | None = None
+        """A Newton matrix of an earlier step, factored, while it is good enough."""
 
     @property
     def entries(self) -> int:
@@ -99,6 +110,19 @@ class WeightSpace:
     def size(self, a: Element) -> float:
         """Return the largest weight, which ``tol`` bounds for the gradient."""
         return float(np.abs(a.coef).max(initial=0.0))
+
+    def memory(self, problem: LogisticProblem, view: View) -> SecantMemory | None:
+        """Return a memory of steps, where these get to the optimum sooner than Newton's method."""
+        X = self.rows.X
+        if not problem.penalised or self._work(problem) <= _LITTLE_WORK:
+            return None
+        if sparse.issparse(X):
+            return SecantMemory(self._diagonal(problem, view))
+        squares = np.einsum("ij,ij->j", X, X)
+        if self.rows.constant:
+            squares = np.append(squares, len(X) * self.rows.constant**2)
+        # As if the curvatures of all rows were the same, which needs no copy of X.
+        return SecantMemory(1 + np.outer(squares, problem.curvatures(view).mean(axis=0)))
 
     def iterate(self, problem: LogisticProblem, view: View, r: Element, share: float) -> Array:
         """Solve the Newton system by conjugate gradients, its error brought down to a share.
@@ -132,16 +156,47 @@ class WeightSpace:
             return self._solve_by_rows(problem, view, r)
         if d * k > self.largest_system or (k > 1 and sparse.issparse(self.rows.X)):
             return None
-        H = self._hessian(problem, view)
-        at = np.diag_indices_from(H)
-        # Several functions may move together, and columns may depend on each other.
-        H[at] += 1.0 if problem.penalised else _JITTER * max(float(H[at].max()), 1e-300)
-        try:
-            factor = linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
+        found = self._solve_by_old_factor(problem, view, r)
+        return self._solve_by_new_factor(problem, view, r) if found is None else found
+
+    def _work(self, problem: LogisticProblem) -> int:
+        """Return the products of numbers in a Newton matrix."""
+        return int(len(self.rows) * (self.length * problem.functions) ** 2)
+
+    def _solve_by_old_factor(
+        self, problem: LogisticProblem, view: View, r: Element
+    ) -> Array | None:
+        """Solve by conjugate gradients that an earlier factor guides; None where it is too old."""
+        most = r.coef.size // _WORTH_A_FACTOR
+        little = most < 2 or self._work(problem) <= _LITTLE_WORK
+        if self.factor is None or little or not problem.penalised:
             return None
-        found = linalg.cho_solve(factor, r.coef.T.ravel(), check_finite=False)
-        return np.ascontiguousarray(found.reshape(k, d).T)
+        factor, bend = self.factor, problem.second_derivative(view)
+        steps = conjugate_gradients(
+            lambda P: np.asarray(P + self.adjoint(bend(self.values(P)))),
+            r.coef,
+            going=error_above(_SHARE_OF_OLD),
+            precondition=lambda R: _solve_factored(factor, R),
+            pair=whole_product,
+            max_iter=most,
+        )
+        if steps.status != "optimal":
+            self.factor = None
+            return None
+        return steps.x
+
+    def _solve_by_new_factor(
+        self, problem: LogisticProblem, view: View, r: Element
+    ) -> Array | None:
+        H = self._hessian(problem, view)
+        diagonal = np.einsum("ii->i", H)
+        # Several functions may move together, and columns may depend on each other.
+        diagonal += 1.0 if problem.penalised else _JITTER * max(float(diagonal.max()), 1e-300)
+        factor, failed = dpotrf(H.T, lower=0, overwrite_a=1)
+        if failed:
+            return None
+        self.factor = factor, False
+        return _solve_factored(self.factor, r.coef)
 
     def _solve_by_rows(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
         """Solve a system of the size of the rows, where there are more columns than rows."""
@@ -171,11 +226,11 @@ class WeightSpace:
             X = self.rows.X[part]
             if self.rows.constant:
                 X = np.column_stack([X, np.full(len(X), self.rows.constant)])
-            X = X - mean
             if k == 1:
-                X *= np.sqrt(weights[part])
+                X = _fast.logistic.centre_and_weigh(X, mean, np.sqrt(weights[part, 0]))
                 H += X.T @ X
                 continue
+            X = X - mean
             P, C = view.P[part], problem.C[part]
             for a in range(k):
                 mine = slice(a * d, a * d + d)
@@ -233,6 +288,10 @@ class FunctionSpace:
         """Return β: the coefficients are the weights of the rows."""
         return beta
 
+    def memory(self, problem: LogisticProblem, view: View) -> SecantMemory | None:
+        """Return None: secants would have to be measured by K."""
+        return None
+
     def dot(self, a: Element, b: Element) -> float:
         """Return Σ aᵀKb, from whichever values are there."""
         if a.known and not b.known:
@@ -265,6 +324,13 @@ class FunctionSpace:
             return None
         y = _row_multipliers(problem, view, self.K, r.values[:, 0])
         return None if y is None else np.asarray(r.coef - y[:, None])
+
+
+def _solve_factored(factor: tuple[Array, bool], R: Array) -> Array:
+    """Solve a system for the coefficients of all functions, one function after the other."""
+    d, k = R.shape
+    found, _ = dpotrs(factor[0], R.T.ravel(), lower=factor[1])
+    return np.ascontiguousarray(found.reshape(k, d).T)
 
 
 def _row_multipliers(problem: LogisticProblem, view: View, K: Array, values: Array) -> Array | None:
