@@ -126,7 +126,7 @@ class LogisticProblem:
             size = float(np.abs(slope).max())
             if size <= accuracy * float(self.C.sum()):
                 break
-            step = self.bias_inverse(view) @ slope
+            step: Array = self.bias_inverse(view) @ slope
             if not step.any():
                 step = slope / float(self.C.sum())
             step *= min(1.0, _LONGEST_BIAS_STEP / float(np.abs(step).max()))

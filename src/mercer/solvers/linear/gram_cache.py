@@ -71,7 +71,8 @@ class GramCache:
         if self.parts is not None:
             part = self.parts[old:size]
             part[:] = self.design.part(slice(None), new).T
-            cross, own = part @ self.parts[:old].T, part @ part.T
+            cross: Array = part @ self.parts[:old].T
+            own: Array = part @ part.T
         else:
             cross = self.design.gram(new, self.columns) if old else np.empty((size, 0))
             own = self.design.gram(new, new)
