@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from mercer import _fast
 
@@ -32,7 +32,7 @@ def test_loss_and_derivatives(scale):
 def test_the_best_bias_has_no_slope(scale, start):
     z, signs, C = _case(scale)
     p = np.empty_like(z)
-    bias, loss = _fast.logistic.best_bias(z, start, signs, C, p)
+    bias, loss = _fast.logistic.best_bias(z, start, signs, C, p, 1e-15)
     found = minimize_scalar(lambda b: float(C @ np.logaddexp(0.0, -signs * (z + b))))
     assert loss <= found.fun * (1 + 1e-12)
     np.testing.assert_allclose(p, expit(z + bias), rtol=1e-14)
@@ -42,4 +42,27 @@ def test_the_best_bias_has_no_slope(scale, start):
 def test_nan_ends_the_search():
     p = np.empty(3)
     nan = np.full(3, np.nan)
-    assert np.isnan(_fast.logistic.best_bias(nan, 0.0, np.ones(3), np.ones(3), p)[1])
+    assert np.isnan(_fast.logistic.best_bias(nan, 0.0, np.ones(3), np.ones(3), p, 1e-15)[1])
+
+
+def test_shares_of_several_classes_are_their_softmax():
+    random = np.random.default_rng(0)
+    F, bias = random.normal(size=(20, 4)), random.normal(size=4)
+    F[0] = [800.0, 0.0, -800.0, 1.0]  # whose exponentials no float holds
+    labels, C = random.integers(4, size=20), random.uniform(0.1, 2, 20)
+    P, beta, slopes = np.empty((20, 4)), np.empty((20, 4)), np.empty(4)
+    loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, beta, slopes)
+    Z = F + bias
+    logs = Z - logsumexp(Z, axis=1, keepdims=True)
+    np.testing.assert_allclose(P, np.exp(logs), rtol=1e-13, atol=1e-300)
+    expected = C[:, None] * (np.eye(4)[labels] - np.exp(logs))
+    np.testing.assert_allclose(beta, expected, atol=1e-14)
+    np.testing.assert_allclose(slopes, expected.sum(axis=0), atol=1e-13)
+    np.testing.assert_allclose(loss, -C @ logs[np.arange(20), labels], rtol=1e-13)
+
+
+def test_rows_are_centred_and_weighed_in_one_pass():
+    random = np.random.default_rng(0)
+    X, means, factors = random.normal(size=(7, 3)), random.normal(size=3), random.random(7)
+    expected = (X - means) * factors[:, None]
+    np.testing.assert_allclose(_fast.logistic.centre_and_weigh(X, means, factors), expected)

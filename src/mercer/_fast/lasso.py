@@ -65,9 +65,12 @@ def descend_to_gap(
     g: Array,
     proof: Array,
     goal: float,
+    tol: float,
     epochs: int,
 ) -> tuple[int, float]:
-    """Minimise as ``descend`` does, over all columns, until the duality gap is at most ``goal``.
+    """Minimise as ``descend`` does, over all columns, until the duality gap is small.
+
+    That is at most ``goal``, or ``tol`` times the objective.
 
     ``q`` is Xᵀy and ``yy`` is ‖y‖². Every few rounds the last weights are extrapolated. The
     residual of what comes out is a candidate for the dual point, which the rounds approach more
@@ -87,7 +90,7 @@ def descend_to_gap(
             proof[:] = w
         if kept == LAST:  # whatever the gap is: ``kept`` is an index, and the gap may be NaN
             kept = 0
-            if primal - best > goal and extrapolate(W, S, l2, ahead, slopes):
+            if primal - best > max(goal, tol * primal) and extrapolate(W, S, l2, ahead, slopes):
                 lower, dual = bounds(q, yy, l1, l2, positive, ahead, slopes)
                 if dual > best:
                     best = dual
@@ -96,7 +99,7 @@ def descend_to_gap(
                     primal = lower
                     w[:] = ahead
                     g[:] = slopes
-        if not primal - best > goal or epoch == epochs:
+        if not primal - best > max(goal, tol * primal) or epoch == epochs:
             break
         descend(G, l1, l2, positive, w, g, order, 1, 0.0)
         W[kept] = w

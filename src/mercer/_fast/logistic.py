@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import soft
 from mercer._typing import Array, IntArray
@@ -10,8 +12,6 @@ _MOST_STEPS = 100
 """Of Newton's method for the bias; few need ten."""
 _LONGEST_STEP = 5.0
 """Of the bias, in units of the log odds."""
-_ROUNDING = 1e-15
-"""Of float64: the slope that is left, as a share of Σ C."""
 
 
 @jit
@@ -33,15 +33,49 @@ def look(z: Array, bias: float, signs: Array, C: Array, p: Array) -> tuple[float
 
 
 @jit
-def best_bias(z: Array, bias: float, signs: Array, C: Array, p: Array) -> tuple[float, float]:
+def look_at_classes(
+    F: Array, bias: Array, labels: IntArray, C: Array, P: Array, beta: Array, slopes: Array
+) -> float:
+    """Fill ``P`` with the shares of several classes at F + bias, and β = C(e_y − p).
+
+    ``slopes`` become minus the slopes of the loss in the biases, Σ β. Returns the loss.
+    """
+    loss = 0.0
+    slopes[:] = 0.0
+    for i in range(F.shape[0]):
+        largest = -np.inf
+        for c in range(F.shape[1]):
+            P[i, c] = F[i, c] + bias[c]
+            largest = max(largest, P[i, c])
+        own = P[i, labels[i]] - largest
+        total = 0.0
+        for c in range(F.shape[1]):
+            P[i, c] = math.exp(P[i, c] - largest)
+            total += P[i, c]
+        loss += C[i] * (math.log(total) - own)
+        for c in range(F.shape[1]):
+            P[i, c] /= total
+            beta[i, c] = -C[i] * P[i, c]
+            if c == labels[i]:
+                beta[i, c] = C[i] * (1.0 - P[i, c])
+            slopes[c] += beta[i, c]
+    return loss
+
+
+@jit
+def best_bias(
+    z: Array, bias: float, signs: Array, C: Array, p: Array, accuracy: float
+) -> tuple[float, float]:
     """Minimise the loss in the bias, from the given one; returns the bias and the loss.
+
+    The slope that is left is at most ``accuracy`` times Σ C.
 
     Newton's method, in which each step has to shrink the slope: halved until it does.
     """
     loss, slope, curvature = look(z, bias, signs, C, p)
     total = C.sum()
     for _ in range(_MOST_STEPS):
-        if abs(slope) <= _ROUNDING * total:
+        if abs(slope) <= accuracy * total:
             break
         step = slope / curvature if curvature > 0.0 else slope / total
         step = min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
@@ -57,6 +91,16 @@ def best_bias(z: Array, bias: float, signs: Array, C: Array, p: Array) -> tuple[
             look(z, bias, signs, C, p)
             break
     return bias, loss
+
+
+@jit
+def centre_and_weigh(X: Array, means: Array, factors: Array) -> Array:
+    """Return the rows of X less the means, each times its factor, in one pass."""
+    Z = np.empty(X.shape)
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            Z[i, j] = (X[i, j] - means[j]) * factors[i]
+    return Z
 
 
 @jit

@@ -89,14 +89,14 @@ class Design:
             return self._sparse_gram(rows, columns)
         same = rows is columns
         if self.means is None and self.roots is None:
-            A = self._part(slice(None), rows)
-            return np.asarray(A.T @ (A if same else self._part(slice(None), columns)))
+            A = self.part(slice(None), rows)
+            return np.asarray(A.T @ (A if same else self.part(slice(None), columns)))
         G = np.zeros((len(rows), len(columns)))
         n = self.shape[0]
         step = max(64, _BLOCK // (len(rows) + len(columns)))
         for start in range(0, n, step):
-            A = self._part(slice(start, start + step), rows)
-            G += A.T @ (A if same else self._part(slice(start, start + step), columns))
+            A = self.part(slice(start, start + step), rows)
+            G += A.T @ (A if same else self.part(slice(start, start + step), columns))
         return G
 
     def dense(self) -> Array:
@@ -106,15 +106,16 @@ class Design:
             8 * n * p, f"A dense copy of the {n:,} × {p:,} data", "Use fewer rows or columns."
         )
         whole = replace(self, X=self.X.toarray()) if sparse.issparse(self.X) else self
-        return whole._part(slice(None), np.arange(p))
+        return whole.part(slice(None), np.arange(p))
 
-    def _part(self, rows: slice, columns: IntArray) -> Array:
+    def part(self, rows: slice, columns: IntArray) -> Array:
+        """Return some columns of a dense matrix as they count, in some rows."""
         part: Array = self.X[rows]
         whole = len(columns) == self.shape[1] and np.array_equal(columns, np.arange(len(columns)))
         if not whole:
-            part = part[:, columns]
-        if self.means is not None:
-            part = part - self.means[columns]
+            part = part.take(columns, axis=1) if part.flags.c_contiguous else part[:, columns]
+        if self.means is not None:  # what was taken is ours to change
+            part = np.subtract(part, self.means[columns], out=None if whole else part)
         return part if self.roots is None else part * self.roots[rows, None]
 
     def _sparse_gram(self, rows: IntArray, columns: IntArray) -> Array:
@@ -231,6 +232,10 @@ class LassoProblem:
     def evaluate(self, design: Design, w: Array) -> LassoAnswer:
         """Judge weights from the data alone."""
         r = self.y - design.dot(w) if w.any() else self.y
+        return self.judge_residual(w, r, design)
+
+    def judge_residual(self, w: Array, r: Array, design: Design) -> LassoAnswer:
+        """Judge weights of which the residual r = y − Xw is known."""
         return self.judge(w, design.correlate(r), float(r @ r), float(self.y @ r))
 
     def judge(self, w: Array, c: Array, rr: float, yr: float) -> LassoAnswer:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import entr
 
 from mercer import _fast
@@ -22,6 +23,8 @@ from mercer.problems.products import Products
 
 _MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
 """Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
+_DEPENDENT = 1e-6
+"""Pivots, as a share of the largest, from which a matrix is no longer inverted by its factor."""
 _INDEFINITE = 1e-8
 """A negative sum of products, as a share of their sizes, that is more than their rounding."""
 
@@ -35,12 +38,16 @@ class LogisticAnswer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What functions say of the rows: shares P, signed weights β = C(e_y − p), bias and loss."""
+    """What functions say of the rows: shares P, signed weights β = C(e_y − p), bias and loss.
+
+    ``slopes`` are Σ β.
+    """
 
     P: Array
     beta: Array
     bias: Array
     loss: float
+    slopes: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,32 +107,36 @@ class LogisticProblem:
             )
         return max(norm, 0.0)
 
-    def with_best_bias(self, F: Array, bias: Array | None = None) -> View:
+    def with_best_bias(
+        self, F: Array, bias: Array | None = None, accuracy: float = _ROUNDING
+    ) -> View:
         """Return shares, weights and loss at the n × functions values F, with the best bias.
 
-        ``bias`` is where the search for it starts.
+        ``bias`` is where the search for it starts; it ends with slopes of ``accuracy`` Σ C.
         """
         b = self._first_bias() if bias is None else bias
         if self.classes == 2 and self.intercept:
             p = np.empty(len(F))
-            best, loss = _fast.logistic.best_bias(_odds(F), float(b[0]), self.signs, self.C, p)
+            best, loss = _fast.logistic.best_bias(
+                _odds(F), float(b[0]), self.signs, self.C, p, accuracy
+            )
             return self._binary_view(p, np.array([best]), loss)
         view = self.view(F, b)
         if not self.intercept:
             return view
-        slope = view.beta.sum(axis=0)
+        slope = view.slopes
         for _ in range(_MOST_BIAS_STEPS):
             size = float(np.abs(slope).max())
-            if size <= _ROUNDING * float(self.C.sum()):
+            if size <= accuracy * float(self.C.sum()):
                 break
-            step = self.bias_inverse(view) @ slope
+            step: Array = self.bias_inverse(view) @ slope
             if not step.any():
                 step = slope / float(self.C.sum())
             step *= min(1.0, _LONGEST_BIAS_STEP / float(np.abs(step).max()))
             # Along Newton's direction the slope shrinks, unless rounding is all that is left.
             for share in (1.0, 0.5, 0.25, 0.1, 0.01):
                 trial = self.view(F, view.bias + share * step)
-                after = trial.beta.sum(axis=0)
+                after = trial.slopes
                 if float(np.linalg.norm(after)) < float(np.linalg.norm(slope)):
                     break
             else:
@@ -139,17 +150,10 @@ class LogisticProblem:
             p = np.empty(len(F))
             loss = _fast.logistic.look(_odds(F), float(bias[0]), self.signs, self.C, p)[0]
             return self._binary_view(p, bias, loss)
-        Z = F + bias
-        Z = Z - Z.max(axis=1, keepdims=True)
-        P = np.exp(Z)
-        totals = P.sum(axis=1)
-        P /= totals[:, None]
-        rows = np.arange(len(Z))
-        loss = float(self.C @ (np.log(totals) - Z[rows, self.labels]))
-        beta = -P
-        beta[rows, self.labels] += 1.0
-        beta *= self.C[:, None]
-        return View(P, beta, bias, loss)
+        F = np.ascontiguousarray(F, dtype=np.float64)
+        P, beta, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
+        loss = _fast.logistic.look_at_classes(F, bias, self.labels, self.C, P, beta, slopes)
+        return View(P, beta, bias, loss, slopes)
 
     @cached_property
     def signs(self) -> Array:
@@ -158,7 +162,7 @@ class LogisticProblem:
 
     def _binary_view(self, p: Array, bias: Array, loss: float) -> View:
         beta = self.C * ((self.labels > 0) - p)
-        return View(p[:, None], beta[:, None], bias, loss)
+        return View(p[:, None], beta[:, None], bias, loss, beta.sum(keepdims=True))
 
     def second_derivative(self, view: View) -> Callable[[Array], Array]:
         """Return U ↦ the second derivative of the loss times U, the bias following along."""
@@ -188,9 +192,14 @@ class LogisticProblem:
             total = float(self.curvatures(view).sum())
             return np.array([[1 / total if total > 0 else 0.0]])
         weighted = self.C[:, None] * view.P
-        totals = weighted.sum(axis=0)
+        totals = self.C @ view.P
         H = np.diag(totals) - view.P.T @ weighted + float(totals.sum()) / self.classes**2
-        return np.asarray(np.linalg.pinv(H, hermitian=True))
+        factor, failed = dpotrf(H)
+        pivots = factor.diagonal()
+        if failed or pivots.min() <= _DEPENDENT * pivots.max():
+            return np.asarray(np.linalg.pinv(H, hermitian=True))
+        inverse = dpotri(factor)[0]
+        return np.asarray(inverse + np.triu(inverse, 1).T)
 
     def _plain_curve(self, view: View, U: Array) -> Array:
         if self.classes == 2:

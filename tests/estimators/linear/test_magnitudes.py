@@ -158,7 +158,7 @@ def test_compiled_loops_stay_in_bounds(tmp_path):
         w, q = np.zeros(5), X.T @ y
         for goal in (0.0, np.nan):
             _fast.lasso.descend_to_gap(
-                X.T @ X, q, float(y @ y), 1.0, 0.5, False, w, q.copy(), np.empty(5), goal, 40
+                X.T @ X, q, float(y @ y), 1.0, 0.5, False, w, q.copy(), np.empty(5), goal, goal, 40
             )
     print("in bounds")
     """

@@ -10,6 +10,7 @@ from mercer import ElasticNet, Lasso, _fast, enet_path
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.solvers.base import Budget
+from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_squares import PlainLeastSquares
 
@@ -101,7 +102,7 @@ def test_extrapolated_dual_points_are_feasible_and_never_worse(case, rounds):
     G, q = X.T @ X, X.T @ y
     w, g, proof = np.zeros(p), q.copy(), np.empty(p)
     penalty = problem.l1, problem.l2, positive
-    _, gap = _fast.lasso.descend_to_gap(G, q, problem.yy, *penalty, w, g, proof, 0.0, rounds)
+    _, gap = _fast.lasso.descend_to_gap(G, q, problem.yy, *penalty, w, g, proof, 0.0, 0.0, rounds)
     np.testing.assert_allclose(g, X.T @ (y - X @ w), atol=1e-9 * problem.yy)
     design = Design(X)
     own, other = problem.evaluate(design, w), problem.evaluate(design, proof)
@@ -222,3 +223,24 @@ def test_dependent_columns_without_penalties_have_a_short_answer():
         gram = FeatureGram.of_rows(X)
         w = PlainLeastSquares().solve(LassoProblem(y, 0.0), gram, Budget()).value.w
         np.testing.assert_allclose(w, np.linalg.pinv(X, rcond=1e-12) @ y, atol=1e-9)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize(("n", "p"), [(300, 40), (60, 400)])
+def test_all_columns_at_once_and_working_sets_find_the_same_weights(n, p, positive):
+    X, y = correlated(n, p)
+    gram, budget = FeatureGram.of_rows(X), Budget(tol=1e-9, max_iter=10_000)
+    problem = penalised(X, y, 0.005, 0.1, positive)
+    kept, dense = (GramCache(Design(X)) for _ in range(2))
+    dense.add(np.arange(p))
+    dense.parts = None
+    parts = WorkingSets(kept).solve(problem, gram, budget)
+    whole = WorkingSets(dense).solve(problem, gram, budget)
+    assert parts.status == whole.status == "optimal"
+    np.testing.assert_allclose(
+        parts.value.w, whole.value.w, atol=1e-4 * np.abs(whole.value.w).max()
+    )
+    m = len(kept)
+    np.testing.assert_allclose(
+        kept.G[:m, :m], X[:, kept.columns].T @ X[:, kept.columns], atol=1e-9 * n
+    )

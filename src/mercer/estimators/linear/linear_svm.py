@@ -66,6 +66,9 @@ from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, linear
 
 _log = logging.getLogger(__name__)
 
+_SMALL = 1 << 14
+"""Numbers in X up to which machines are fitted sooner than handed over to another thread."""
+
 
 class _Weighted(NamedTuple):
     """The rows whose weight is positive, their places, and C times their weights."""
@@ -329,7 +332,8 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         if binary:
             task(0)
         else:
-            _parallel.run(task, range(len(positives)), _parallel.thread_count())
+            small = read.gram.shape[0] * self.n_features_in_ <= _SMALL
+            _parallel.run(task, range(len(positives)), 1 if small else _parallel.thread_count())
         return solutions
 
 

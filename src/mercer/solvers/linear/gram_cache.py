@@ -7,14 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from mercer import _memory
 from mercer._typing import Array, IntArray
 from mercer.problems.elastic_net import Design, LassoAnswer, LassoProblem
 
-_LITTLE_WORK = 1 << 19
+_NEXT_TO_NO_WORK = 1 << 19
 """Products of numbers in a whole Gram matrix up to which it takes less than the calls to choose
 columns for a part of it: some 0.1 ms."""
+_LITTLE_WORK = 1 << 25
+"""The same up to which it takes less than rounds that choose columns, if most will be chosen: a
+millisecond or two. Each round has two passes over the data."""
+_FEW_NUMBERS = 1 << 22
+"""Numbers in the columns of a working set up to which they are kept: 32 MB."""
+_WORTH_ASKING = 1 << 24
+"""Bytes from which it is asked whether there is memory: to ask takes as long as a small fit."""
 
 _WORTH_A_COPY = 0.7
 """A share of the Gram matrix that is small enough to be copied out."""
@@ -44,6 +52,9 @@ class GramCache:
         self.columns: IntArray = np.empty(0, np.intp)
         self.inside = np.zeros(design.shape[1], bool)
         self.G = np.empty((0, 0))
+        thin = sparse.issparse(design.X)
+        self.parts: Array | None = None if thin else np.empty((0, design.shape[0]))
+        """The columns themselves, one in each row; None where they are sparse or too many."""
         self.y: Array | None = None
         self.Xy: Array | None = None
 
@@ -56,22 +67,40 @@ class GramCache:
             return
         old, size = len(self), len(self) + len(new)
         if size > len(self.G):
-            capacity = min(max(size, 2 * len(self.G)), self.design.shape[1])
+            self._enlarge(min(max(size, 2 * len(self.G)), self.design.shape[1]))
+        if self.parts is not None:
+            part = self.parts[old:size]
+            part[:] = self.design.part(slice(None), new).T
+            cross: Array = part @ self.parts[:old].T
+            own: Array = part @ part.T
+        else:
+            cross = self.design.gram(new, self.columns) if old else np.empty((size, 0))
+            own = self.design.gram(new, new)
+        if old:
+            self.G[old:size, :old] = cross
+            self.G[:old, old:size] = cross.T
+        self.G[old:size, old:size] = own
+        self.columns = np.concatenate([self.columns, new])
+        self.inside[new] = True
+
+    def _enlarge(self, capacity: int) -> None:
+        """Make room for so many columns."""
+        old, n = len(self), self.design.shape[0]
+        if 8 * capacity**2 >= _WORTH_ASKING:
             _memory.require(
                 8 * capacity**2,
                 f"The Gram matrix of {capacity:,} columns",
                 "Raise the penalty, so that fewer columns are in use.",
             )
-            G = np.empty((capacity, capacity))
-            G[:old, :old] = self.G[:old, :old]
-            self.G = G
-        if old:
-            cross = self.design.gram(new, self.columns)
-            self.G[old:size, :old] = cross
-            self.G[:old, old:size] = cross.T
-        self.G[old:size, old:size] = self.design.gram(new, new)
-        self.columns = np.concatenate([self.columns, new])
-        self.inside[new] = True
+        G = np.empty((capacity, capacity))
+        G[:old, :old] = self.G[:old, :old]
+        self.G = G
+        if self.parts is None or n * capacity > _FEW_NUMBERS or self.few:
+            self.parts = None
+            return
+        parts = np.empty((capacity, n))
+        parts[:old] = self.parts[:old]
+        self.parts = parts
 
     def block(self, kept: NDArray[np.bool_], exactly: bool = False) -> ColumnBlock:
         """Return the problem of the columns here that are kept, or of all if most are.
@@ -97,7 +126,10 @@ class GramCache:
         everything = np.zeros(self.design.shape[1])
         everything[columns] = w
         if len(self) < len(everything):
-            return problem.evaluate(self.design, everything)
+            if self.parts is None:
+                return problem.evaluate(self.design, everything)
+            r = problem.y - everything[self.columns] @ self.parts[: len(self)]
+            return problem.judge_residual(everything, r, self.design)
         # With all columns here the data need not be read again.
         c = np.empty_like(everything)
         c[self.columns] = self.q - self.G[: len(c), : len(c)] @ everything[self.columns]
@@ -119,7 +151,13 @@ class GramCache:
         A single fit to tall data is over before they would be of use, and few columns cost nothing.
         """
         n, p = self.design.shape
-        return self._norms if p > n or (len(self) == p and not self.few) else None
+        whole = len(self) == p and n * p**2 > _NEXT_TO_NO_WORK
+        return self._norms if p > n or whole else None
+
+    def pays_whole(self, violators: int) -> bool:
+        """Whether to take all columns at once, so many of which break their conditions at first."""
+        n, p = self.design.shape
+        return self.few and (n * p**2 <= _NEXT_TO_NO_WORK or 2 * violators > p)
 
     @property
     def few(self) -> bool:

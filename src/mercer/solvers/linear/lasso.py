@@ -105,9 +105,10 @@ class ElasticNetDescent(WorkingSets):
         cache = self._columns(problem, gram)
         design, epochs = cache.design, 0
         at = _first(problem, cache, start)
-        if cache.few:
+        wide = design.shape[1] > design.shape[0]
+        if cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1))):
             cache.add(np.flatnonzero(~cache.inside))
-        elif not at.w.any() and design.shape[1] > design.shape[0]:
+        elif wide and not at.w.any():
             largest = float(np.abs(at.c).max(initial=0.0))
             for share in _SHARES:
                 if share * largest <= 1.5 * problem.l1:
@@ -117,7 +118,8 @@ class ElasticNetDescent(WorkingSets):
                 easier = problem.with_penalty(share * largest)
                 early = _solve(easier, cache, budget.but(tol=_EARLY), easier.again(at), epochs)
                 at, epochs = early.value, early.iterations
-        found = _solve(problem, cache, budget, problem.again(at), epochs)
+        # A single fit to tall data is over before screening would pay.
+        found = _solve(problem, cache, budget, problem.again(at), epochs, screens=wide)
         return replace(found, value=_landed(problem, cache, found.value, budget.tol))
 
 
@@ -133,9 +135,14 @@ def _first(problem: LassoProblem, cache: GramCache, start: LassoAnswer | None) -
 
 
 def _solve(
-    problem: LassoProblem, cache: GramCache, budget: Budget, at: LassoAnswer, epochs: int = 0
+    problem: LassoProblem,
+    cache: GramCache,
+    budget: Budget,
+    at: LassoAnswer,
+    epochs: int = 0,
+    screens: bool = True,
 ) -> Outcome[LassoAnswer]:
-    """Grow the set of columns and solve on it, in turn, without those that are screened.
+    """Grow the set of columns and solve on it, in turn, without those that are screened, if any.
 
     ``epochs`` were used up before; they count.
     """
@@ -145,7 +152,8 @@ def _solve(
     if whole and budget.stop(at.bounds.gap, epochs) is None:
         at, spent = _descend_on_all(problem, cache, tol, most - epochs, at)
         epochs += spent
-    _screen(problem, cache, at, kept)
+    if screens:
+        _screen(problem, cache, at, kept)
     best, tight = np.inf, False
     status = Status.OPTIMAL
     while not problem.optimal(at, tol):
@@ -167,7 +175,8 @@ def _solve(
             spent, proof = _descend(problem, block, w, goal, most - epochs, not added)
         epochs += spent
         at = cache.evaluate(problem, block.columns, w, proof, tol)
-        _screen(problem, cache, at, kept)
+        if screens:
+            _screen(problem, cache, at, kept)
     screened = len(kept) - int(np.count_nonzero(kept))
     return Outcome(at, status, epochs, details={"screened": screened})
 
@@ -205,13 +214,13 @@ def _descend_on_all(
     w, g = at.w[columns], at.c[columns]
     proof = np.empty_like(w)
     penalty = problem.l1, problem.l2, problem.positive
-    goal, most = 0.5 * problem.target(at, tol), min(FEW_EPOCHS, max_iter)
-    spent, gap = _fast.lasso.descend_to_gap(
-        cache.G[:m, :m], cache.q, problem.yy, *penalty, w, g, proof, goal, most
+    goal, most = 0.5 * problem.rounding, min(FEW_EPOCHS, max_iter)
+    spent, _ = _fast.lasso.descend_to_gap(
+        cache.G[:m, :m], cache.q, problem.yy, *penalty, w, g, proof, goal, 0.5 * tol, most
     )
     if not spent:
         return at, 0
-    return cache.evaluate(problem, columns, w, proof if gap <= goal else w, tol), spent
+    return cache.evaluate(problem, columns, w, proof if spent < most else w, tol), spent
 
 
 def _further(
@@ -273,7 +282,7 @@ def _descend(
             A, v, slopes = G[np.ix_(used, used)], w[used], g[used]
             hint = np.empty_like(v)
             _fast.lasso.descend_to_gap(
-                A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, EPOCHS
+                A, q[used], problem.yy, *penalty, v, slopes, hint, 0.0, 0.0, EPOCHS
             )
             for _ in range(NEWTON_STEPS if epochs > EASY_EPOCHS else 1):
                 landed = signed_newton(problem.l1, problem.l2, A, q[used], v)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
@@ -292,7 +292,7 @@ def _newton_step(
         return gradient
     if d <= min(m, largest):
         factor = _factor(_weighted_gram(rows, active, gain))
-        return np.asarray(cho_solve(factor, gradient, check_finite=False))
+        return _solve(factor, gradient)
     part, root = rows.take(active), np.sqrt(gain)
     if m > largest:
         # B is too large to be factored: a direction good to a hundredth will do.
@@ -310,7 +310,7 @@ def _newton_step(
     factor = _factor(K)
 
     def inverse(g: Array) -> Array:
-        inner = cho_solve(factor, root * part.dot(g), check_finite=False)
+        inner = _solve(factor, root * part.dot(g))
         return np.asarray(g - part.combine(root * inner))
 
     s = inverse(gradient)
@@ -340,17 +340,19 @@ def _weighted_gram(rows: DesignRows, active: IntArray, gain: Array) -> Array:
     return H
 
 
-def _factor(H: Array) -> tuple[Array, bool]:
+def _factor(H: Array) -> Array:
     """Factor I + H, adding as little to the diagonal as rounding needs."""
     more = 0.0
-    places = np.diag_indices(len(H))
     while True:
         M = H.copy()
-        M[places] += 1 + more * M[places]
-        try:
-            factor: tuple[Array, bool] = cho_factor(
-                M, lower=True, overwrite_a=True, check_finite=False
-            )
-            return factor
-        except LinAlgError:
-            more = max(10 * more, 1e-15)
+        diagonal = np.einsum("ii->i", M)
+        diagonal += 1 + more * diagonal
+        factor, failed = dpotrf(M.T, overwrite_a=1)
+        if not failed:
+            return np.asarray(factor)
+        more = max(10 * more, 1e-15)
+
+
+def _solve(factor: Array, b: Array) -> Array:
+    """Solve the system of a factor."""
+    return np.asarray(dpotrs(factor, b)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg.lapack import dposv
 
 from mercer._typing import Array
 
@@ -23,20 +23,17 @@ def signed_newton(l1: float, l2: float, G: Array, q: Array, w: Array) -> bool:
     if not 0 < S.size <= MOST_NEWTON:
         return False
     old, signs, g = w[S], np.sign(w[S]), q - G @ w
-    A = G[np.ix_(S, S)]
-    A[np.diag_indices_from(A)] += l2
-    try:
-        factor = linalg.cho_factor(A, check_finite=False)
-    except linalg.LinAlgError:
+    slopes = g[S] - l2 * old - l1 * signs
+    A = G.copy() if S.size == len(w) else G[np.ix_(S, S)]
+    A.flat[:: len(A) + 1] += l2
+    step = _solve(A, slopes)
+    if step is None:
         # Columns depend on each other: the step leads far along their null space, to where the
         # first weight becomes zero.
-        A[np.diag_indices_from(A)] += _JITTER * float(A.trace()) / S.size
-        try:
-            factor = linalg.cho_factor(A, check_finite=False)
-        except linalg.LinAlgError:
+        A.flat[:: len(A) + 1] += _JITTER * float(A.trace()) / S.size
+        step = _solve(A, slopes)
+        if step is None:
             return False
-    slopes = g[S] - l2 * old - l1 * signs
-    step = linalg.cho_solve(factor, slopes, check_finite=False)
     crossed = (old + step) * signs <= 0
     shares = np.divide(-old, step, out=np.ones_like(old), where=crossed)
     first = np.where(shares <= shares.min(), 0.0, old + shares.min() * step)
@@ -48,6 +45,12 @@ def signed_newton(l1: float, l2: float, G: Array, q: Array, w: Array) -> bool:
             return not crossed.any()
     w[S] = old
     return False
+
+
+def _solve(A: Array, b: Array) -> Array | None:
+    """Return A⁻¹b, None where A is not positive definite."""
+    _, x, failed = dposv(A, b)
+    return None if failed else x
 
 
 def _value(l1: float, l2: float, q: Array, w: Array, g: Array) -> float:
