@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         exponentials as exponentials,
         kmers as kmers,
         lasso as lasso,
+        left_out as left_out,
         log_cosh as log_cosh,
         logistic as logistic,
         multiclass as multiclass,
