@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         exponentials as exponentials,
         kmers as kmers,
         lasso as lasso,
-        left_out as left_out,
         log_cosh as log_cosh,
         logistic as logistic,
         multiclass as multiclass,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         tiles as tiles,
         walks as walks,
         warm as warm,
+        without_rows as without_rows,
     )
 
 

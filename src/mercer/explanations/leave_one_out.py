@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._sklearn import num_samples
 from mercer._typing import Array, BoolArray, Model, Objects, SampleWeights, Targets
 from mercer.estimators.base import take_objects
-from mercer.estimators.svm.left_out import LeftOutFunctions
+from mercer.estimators.svm.left_out_functions import LeftOutFunctions
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.explanations.answer_functions import unwrapped
 

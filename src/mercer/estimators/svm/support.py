@@ -41,7 +41,7 @@ from mercer.estimators.kernel_argument import caller_level, check_name
 from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
 from mercer.estimators.svm.box_plan import BoxPlan, Hyperplane, Problems
-from mercer.estimators.svm.left_out import LeftOutFunctions, leave_out
+from mercer.estimators.svm.left_out_functions import LeftOutFunctions, leave_out
 from mercer.exceptions import InvalidInput, InvalidParameter, NumericalOverflow
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram

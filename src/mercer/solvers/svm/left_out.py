@@ -67,13 +67,13 @@ def leave_out_each(
     F = problem.p - (inside @ problem.coefficients(beta, len(rows)))[problem.row]
     box = (problem.lo, problem.hi)
     most = STEPS_EACH * len(problem)
-    _fast.left_out.climb(inside, F, *box, beta, tol, most)
+    _fast.without_rows.climb(inside, F, *box, beta, tol, most)
     coefficients = problem.coefficients(beta, len(rows))
     F = problem.p - (inside @ coefficients)[problem.row]
 
     found = np.empty((len(K), 5))
     if len(rows) < len(K):
-        bias, low, high, gap, radius = _fast.left_out.judge(inside, F, *box, beta)
+        bias, low, high, gap, radius = _fast.without_rows.judge(inside, F, *box, beta)
         f = K[:, rows] @ coefficients
         apart = radius * np.sqrt(np.maximum(np.diagonal(K), 0.0))
         found[:] = np.column_stack(
@@ -85,7 +85,7 @@ def leave_out_each(
     def leave_out(begin: int) -> None:
         _parallel.check_stopped()
         some = np.arange(begin, min(begin + ROWS_EACH, len(rows)))
-        _fast.left_out.without(
+        _fast.without_rows.without(
             inside, problem.p, *box, beta, F, some, tol, most, each[begin : begin + ROWS_EACH]
         )
 
