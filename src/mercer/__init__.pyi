@@ -78,6 +78,10 @@ from mercer.exceptions import (
     NumericalOverflow as NumericalOverflow,
 )
 from mercer.explanations.explanation import Explanation as Explanation
+from mercer.explanations.leave_one_out import (
+    LeaveOneOut as LeaveOneOut,
+    leave_one_out as leave_one_out,
+)
 from mercer.explanations.shapley import explain as explain
 from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture as GaussianMixture

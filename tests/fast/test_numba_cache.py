@@ -53,6 +53,14 @@ EXERCISES = {
         for kernel in ("rbf", "poly"):
             explain(KernelRidge(kernel=kernel).fit(X, X[:, 0]), X[:2])
     """,
+    "without_rows": """
+        import numpy as np
+        from mercer import SVC, leave_one_out
+
+        X = np.random.default_rng(0).normal(size=(30, 3))
+        y = np.arange(30) % 3
+        leave_one_out(SVC().fit(X, y), X, y)
+    """,
     "neighbours": """
         import numpy as np
         from mercer import LaplacianRidge

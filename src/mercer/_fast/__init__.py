@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         tiles as tiles,
         walks as walks,
         warm as warm,
+        without_rows as without_rows,
     )
 
 

@@ -27,17 +27,25 @@ from mercer._files.fields import (
     State,
     WrongState,
 )
-from mercer._sklearn import Interval
+from mercer._sklearn import Interval, num_samples
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
-from mercer.estimators.base import DecisionRule, NamedKernelMachine, take_objects
+from mercer.estimators.base import (
+    DecisionRule,
+    FitData,
+    NamedKernelMachine,
+    open_parameters,
+    take_objects,
+)
 from mercer.estimators.constructor import parameters
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level, check_name
 from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
 from mercer.estimators.svm.box_plan import BoxPlan, Hyperplane, Problems
-from mercer.exceptions import InvalidParameter, NumericalOverflow
+from mercer.estimators.svm.left_out_functions import LeftOutFunctions, leave_out
+from mercer.exceptions import InvalidInput, InvalidParameter, NumericalOverflow
 from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
 from mercer.gram.direct import DirectGram
 from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import gram_for_steps
@@ -285,6 +293,27 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
             return self._condensed, self._intercept_
         coefficients = self.expansion_coefficients()
         return Expansion(self.kernel_, self._support_points, coefficients), self._intercept_
+
+    def left_out_functions(
+        self, X: Objects, y: Targets, sample_weight: SampleWeights, threads: int | None = None
+    ) -> LeftOutFunctions:
+        """Return what the functions say of each training row when they never saw it."""
+        name, count = type(self).__name__, num_samples(X)
+        check_is_fitted(self)
+        if count != self.shape_fit_[0]:
+            raise InvalidInput(
+                f"leave_one_out: X has {count} rows, but {name} was fitted on "
+                f"{self.shape_fit_[0]}. Give the rows of the fit."
+            )
+        found = {key: vars(self).get(f"{key}_") for key in open_parameters(self)}
+        plan: Any = self.with_parameters(**found).plan(FitData(y, sample_weight, count))
+        if not np.array_equal(getattr(plan.rule, "classes", []), getattr(self, "classes_", [])):
+            raise InvalidInput(f"leave_one_out: y has other classes than {name} was fitted on.")
+        points = self._encode(self._read_new(X))[1]
+        coefficients = np.zeros((count, len(plan.problems)))
+        coefficients[self.support_] = self.expansion_coefficients()
+        gram = Gram(self.kernel_, points, dtype=np.float64)
+        return leave_out(plan, gram, coefficients, self.certificate_, name, threads)
 
     def _functions(self, X: Objects) -> Array:
         """Return f_j(x) + b_j for read data, one column for each function."""

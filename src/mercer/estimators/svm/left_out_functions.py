@@ -1,0 +1,86 @@
+"""Support vector machines that never saw one of their rows: their problems, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _memory
+from mercer._typing import Array
+from mercer.estimators.base import DecisionRule
+from mercer.estimators.svm.box_plan import BoxPlan
+from mercer.exceptions import InvalidParameter
+from mercer.gram.base import GramMatrix
+from mercer.kernels.definite import Definite
+from mercer.problems.certificate import Certificate
+from mercer.solvers.svm.left_out import (
+    LeftOutValues,
+    can_leave_out,
+    is_semidefinite,
+    leave_out_each,
+)
+
+TOL = 1e-8
+"""Violation at which a problem without a row counts as solved. Active-set steps end far below it,
+so that the bounds of the values are narrow and a coarser one saves nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutFunctions:
+    """What each function of a machine says of each row when it never saw it.
+
+    Attributes
+    ----------
+    functions : list of LeftOutValues
+        One for each function: the values, their bounds, the gaps.
+    rule : DecisionRule
+        What turns values into answers.
+    definite : bool
+        Whether the matrix is positive semi-definite; otherwise the bounds prove nothing.
+    """
+
+    functions: list[LeftOutValues]
+    rule: DecisionRule
+    definite: bool
+
+
+def leave_out(
+    plan: BoxPlan[DecisionRule],
+    gram: GramMatrix,
+    coefficients: Array,
+    certificate: Certificate,
+    name: str,
+    threads: int | None,
+) -> LeftOutFunctions:
+    """Solve the problems of a plan without each row, from the coefficients of the fitted machine.
+
+    ``coefficients`` has one row for each row of the matrix, one column for each function.
+    """
+    if not all(can_leave_out(problem) for _, problem in plan.problems):
+        raise InvalidParameter(
+            f"leave_one_out: without a row, the problem of {name} is another one: its sums of "
+            "multipliers depend on the number of rows, or they have no bound. SVC with "
+            "multi_class='ovo' or 'ovr' and SVR, with a finite C, are refitted in a fraction of "
+            "the time of n fits; refit=True fits any machine n times."
+        )
+    if plan.problems[0][1].name not in certificate.problem:
+        raise InvalidParameter(
+            f"leave_one_out: {name} with one joint problem of all classes has no way to leave out "
+            "a row but a new fit: refit=True does that n times."
+        )
+    n = gram.shape[0]
+    _memory.require(
+        16 * n * n, f"leave_one_out: the kernel matrix of {n:,} rows", "Leave out fewer rows."
+    )
+    K = gram.dense()
+    definite = gram.definite is Definite.POSITIVE or is_semidefinite(K)
+    functions = []
+    for (rows, problem), column in zip(plan.problems, coefficients.T, strict=True):
+        held = column[rows]
+        if len(problem) == len(rows):
+            start = held
+        else:  # one variable for targets above the tube, one for those below
+            start = np.concatenate([np.maximum(held, 0.0), np.minimum(held, 0.0)])
+        functions.append(leave_out_each(problem, K, rows, start, TOL, threads))
+    return LeftOutFunctions(functions, plan.rule, definite)
