@@ -261,6 +261,13 @@ EXERCISES = {
             ICA(random_state=0).fit(X.astype(dtype))
             FastICA(random_state=0).fit(X.astype(dtype))
     """,
+    "box_parts": """
+        import numpy as np
+        from mercer import SVC
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        SVC().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    """,
     "box_qp": """
         import numpy as np
         from mercer import NuSVC, SVC
