@@ -79,7 +79,7 @@ def test_a_machine_that_was_never_fitted_has_its_parameters_only(name):
     machine, _ = make(name)
     parameters = dict(vars(machine))
     with pytest.raises((ValueError, TypeError)):
-        machine.fit(np.array([[np.nan, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0]))
+        machine.fit(np.array([[np.inf, 1.0], [2.0, 3.0]]), np.array([1.0, 2.0]))
     assert vars(machine) == parameters
 
 

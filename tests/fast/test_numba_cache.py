@@ -114,7 +114,7 @@ EXERCISES = {
     """,
     "pairwise": """
         import numpy as np
-        from mercer import Chi2, Delta, Gram, Intersection, Laplacian, Overlap, RBF
+        from mercer import Chi2, Delta, Gram, Intersection, Laplacian, Matern, Overlap, RBF
 
         X = np.abs(np.random.default_rng(0).normal(size=(40, 5)))
         for dtype in (np.float64, np.float32):
@@ -126,7 +126,8 @@ EXERCISES = {
                     gram @ np.ones(gram.shape[1])
                     gram @ np.ones((gram.shape[1], 2), dtype=np.float32)
             Gram(RBF(0.3), np.tile(A, (12, 1))).dense()  # in tiles
-        RBF(0.3).direct(X, X[:7])
+        for kernel in (RBF(0.3), Matern(length_scale=1.0)):
+            kernel.direct(X, X[:7])
         words = np.random.default_rng(1).choice(["a", "b", "c"], size=(40, 3))
         for kernel in (Delta(), Overlap()):
             Gram(kernel, words).dense()

@@ -228,7 +228,9 @@ def test_every_public_estimator_has_a_row():
     estimators = [
         c
         for c in public
-        if isinstance(c, type) and issubclass(c, BaseEstimator) and not issubclass(c, GridSearchCV)
+        if isinstance(c, type)
+        and issubclass(c, BaseEstimator)
+        and not issubclass(c, GridSearchCV | mercer.Conformal)  # they go around a machine
     ]
     assert len(estimators) >= 7
     assert not [c for c in estimators if c.__name__ not in ROWS]
@@ -356,7 +358,7 @@ def looped():
         (lambda: Pipeline([("p", make_pipeline(SVC()))]), None, "a step is a Pipeline"),
         (lambda: SVC(C=-1.0), None, "'C' parameter of SVC"),
         (lambda: None, None, "the model is not an object"),
-        (lambda: RBF(), {"a": {1, 2}}, r"record\['a'\]: an object of the class set"),
+        (lambda: RBF(), {"a": object()}, r"record\['a'\]: an object of the class object"),
         (lambda: RBF(), np.array([1j]), "complex128"),
         (lambda: RBF(), np.array([{}], dtype=object), "Python objects"),
         (lambda: RBF(), np.array([b"x"]), "S1"),

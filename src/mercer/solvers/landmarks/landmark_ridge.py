@@ -137,7 +137,8 @@ def solve_targets(
         parts.append(part)
     proof = Certificate.total([part.certificate for part in parts])
     statistics = Statistics(proof.iterations, proof.seconds, proof.kernel_evaluations)
-    return Solution(value, Status(proof.status), proof, statistics)
+    early = [part.status for part in parts if part.status is not Status.OPTIMAL]
+    return Solution(value, early[0] if early else Status.OPTIMAL, proof, statistics)
 
 
 class _RidgeDescent:

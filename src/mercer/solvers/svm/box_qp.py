@@ -295,6 +295,9 @@ class _OnMatrix:
         """
         tol, steps, idle, best, drift = budget.tol, 0, 0, math.inf, 0.0
         beta, f = self._begin(problem, start)
+        # Constraints without a price have no tolerance in the gap: they are kept as well as can be.
+        hard = bool(np.isinf(problem.hi - problem.lo).any())
+        fine = fine or hard
         parts = (problem.lo, problem.hi, problem.group, problem.groups)
         nonconvex, status, left, undone = False, Status.OPTIMAL, math.inf, False
         while True:
@@ -302,7 +305,7 @@ class _OnMatrix:
                 left = _fast.box_qp.violation(problem.p, f, beta, *parts)
                 if left <= tol:
                     # float64 has the last word: on f, and on the fixed sums.
-                    if drift == 0.0:
+                    if drift == 0.0 and not (hard and fine):
                         if problem.sums_error(beta) <= SUMS_ROUNDING:
                             if nonconvex or math.isinf(budget.gap):
                                 break  # where curvature is negative there is no gap to close
