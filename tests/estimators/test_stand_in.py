@@ -226,8 +226,20 @@ def outcome_of(suite: Suite) -> Outcome:
     return Outcome(counts["passed"], tuple(failed))
 
 
+LONG = ("test_sparse", "test_sparse_coordinate_descent", "test_ridge", "test_logistic", "test_mlp",
+        "test_gpr", "test_search")  # fmt: skip
+"""Modules of hundreds of tests that take half a minute each: CI runs them among the attacks."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.module)
+@pytest.mark.parametrize(
+    "suite",
+    [
+        pytest.param(suite, id=suite.module, marks=[pytest.mark.attack] if is_long else [])
+        for suite in SUITES
+        for is_long in [suite.module.rpartition(".")[2] in LONG]
+    ],
+)
 def test_scikit_learns_tests(suite):
     outcome = outcome_of(suite)
     assert set(outcome.failed) == set(suite.known)
