@@ -20,9 +20,10 @@ class Explanation:
 
     Attributes
     ----------
-    values : array of shape (rows, columns) or (rows, columns, classes)
-        The shares; they add up to what the answer is above ``base``.
-    base : float, or array of shape (classes,)
+    values : array of shape (m, d) or (m, d, c)
+        The shares of d columns in the answers to m rows, for each of c classes where there are
+        more than two; they add up to what the answer is above ``base``.
+    base : float, or array of shape (c,)
         The answer when no column is known.
     names : list of str
         The columns.

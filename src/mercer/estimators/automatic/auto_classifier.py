@@ -65,7 +65,7 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     loo_values_ : array of shape (n, functions)
         F of the training rows by machines that were fitted without them; NaN for rows that took
         no part.
-    calibration_, biases_ : float, array of shape (classes,)
+    calibration_, biases_ : float, array of shape (c,)
         a and b.
 
     Examples

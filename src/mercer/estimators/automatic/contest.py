@@ -54,7 +54,7 @@ _STATISTIC_BYTES = 1 << 28
 
 RADIAL: Mapping[str, Callable[[float | str], Kernel]] = {
     "Laplacian": lambda width: Laplacian(length_scale=width),
-    "L2 Laplacian": lambda width: Matern(0.5, length_scale=width),
+    "L2 Laplacian": lambda width: Matern(nu=0.5, length_scale=width),
     "RBF": lambda width: RBF(length_scale=width),
 }
 """Kernels with a width: of the L1 distance, and two of the Euclidean one."""

@@ -114,7 +114,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
     X_train_, y_train_, L_, alpha_
         As in scikit-learn: the data, the Cholesky factor and (K + αI)⁻¹y. With an approximation
         Q of K, ``alpha_`` is (Q + αI)⁻¹y and there is no ``L_``.
-    evidence_bounds_ : tuple of float, residual_trace_ : float
+    evidence_bounds_, residual_trace_
         With an approximation only: bounds of the evidence without it, and tr(K − Q).
     """
 

@@ -87,7 +87,7 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
         The constants b.
     alpha_ : float
         λ, chosen or given.
-    loo_decision_ : array of shape (n,) or (n, classes)
+    loo_decision_ : array of shape (n,) or (n, c)
         The decision values of each training row by the machine that was fitted without it; NaN for
         rows without weight.
     calibration_ : float

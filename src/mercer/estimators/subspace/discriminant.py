@@ -151,8 +151,6 @@ class LinearDiscriminantAnalysis(
         ``"lsqr"``).
     means_, priors_, covariance_, xbar_ : arrays
         m_c, π_c, S_w and m.
-    between_ : array of shape (columns, columns)
-        S_b.
 
     Examples
     --------
