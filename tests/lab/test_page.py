@@ -40,12 +40,21 @@ def names(page):
     return page.evaluate("lab.experiments.map((one) => one.id)")
 
 
+FITS = """() => {
+  const picture = document.querySelector(".picture"), box = picture.getBoundingClientRect();
+  const size = `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`;
+  return picture.getAttribute("viewBox") === size;
+}"""
+"""Whether the picture is drawn for the size that it has on the page."""
+
+
 def test_the_list_of_experiments(lab):
     page = lab()
     assert names(page) == [name.replace("_", "-") for name in EXPERIMENTS]
     for name in names(page):
         page.locator(f"nav a[href='#{name}']").click()
-        assert page.locator("section").get_attribute("id") == f"stage-{name}"
+        page.wait_for_selector(f"section#stage-{name}")  # the address changes a moment later
+        assert page.locator("section").count() == 1
         assert page.locator("nav a[aria-current]").get_attribute("href") == f"#{name}"
 
 
@@ -63,12 +72,8 @@ def test_it_reads_well_everywhere(lab, name):
     assert not is_light(page)
     assert page.evaluate(CONTRAST) == []
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(100)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    box = page.locator(".picture").bounding_box()
-    assert page.locator(".picture").get_attribute("viewBox") == (
-        f"0 0 {round(box['width'])} {round(box['height'])}"
-    )
+    page.wait_for_function("document.documentElement.scrollWidth <= 390")
+    page.wait_for_function(FITS)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
