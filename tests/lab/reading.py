@@ -24,3 +24,12 @@ def result(page, expression):
 def settle(page):
     """Wait for the frame after a change, and for the address after it."""
     page.wait_for_timeout(350)
+
+
+def until(page, condition):
+    """Wait until a condition holds; the page lets nobody evaluate texts by itself."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never true: {condition}")

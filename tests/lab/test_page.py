@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from mercer.lab.assemble import EXPERIMENTS
+from tests.lab.reading import until
 from tests.report.test_browser import CONTRAST, is_light
 
 LABELS = """
@@ -72,8 +73,8 @@ def test_it_reads_well_everywhere(lab, name):
     assert not is_light(page)
     assert page.evaluate(CONTRAST) == []
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function("document.documentElement.scrollWidth <= 390")
-    page.wait_for_function(FITS)
+    until(page, "document.documentElement.scrollWidth <= 390")
+    until(page, FITS)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -104,7 +105,7 @@ def test_a_link_shows_the_same(lab, name):
         page.keyboard.press("ArrowUp")
         page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(400)
-    page.wait_for_function("location.hash.includes('?')")
+    until(page, "location.hash.includes('?')")
     link = page.evaluate("location.hash")
     assert "?" in link
     again = lab(link)
@@ -116,7 +117,7 @@ def test_a_link_shows_the_same(lab, name):
     assert again.evaluate(numbers) == page.evaluate(numbers)
     # And back again without the link.
     again.get_by_role("button", name="Start again").click()
-    again.wait_for_function("!location.hash.includes('?')")
+    until(again, "!location.hash.includes('?')")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_an_experiment_stays_as_it_was_left(lab):
     page = lab("#gaussian?rho=0.2")
     page.locator("nav a[href='#balls']").click()
     page.locator("nav a[href='#gaussian']").click()
-    page.wait_for_function("location.hash === '#gaussian?rho=0.2'")
+    until(page, "location.hash === '#gaussian?rho=0.2'")
     assert page.evaluate("lab.stage.state.rho") == 0.2
 
 
@@ -160,7 +161,7 @@ def test_touch(lab):
     count = page.locator(".point").count()
     box = page.locator(".picture").bounding_box()
     page.touchscreen.tap(box["x"] + 20, box["y"] + 30)
-    page.wait_for_function(f"document.querySelectorAll('.point').length === {count + 1}")
+    until(page, f"document.querySelectorAll('.point').length === {count + 1}")
     # A finger is as wide as its target, and what it drags does not scroll the page.
     hit = page.locator(".hit").first
     assert hit.bounding_box()["width"] >= 24
