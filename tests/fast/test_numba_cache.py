@@ -79,6 +79,7 @@ EXERCISES = {
         X = np.random.default_rng(0).normal(size=(40, 3))
         LogisticRegression().fit(X, (X[:, 0] > 0).astype(int))
         LogisticRegression(fit_intercept=False).fit(X, X[:, 0] > 0)
+        LogisticRegression().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
         LogisticRegression(solver="saga", l1_ratio=1).fit(X, X[:, 0] > 0)
     """,
     "network": """
