@@ -81,6 +81,8 @@ EXERCISES = {
         LogisticRegression(fit_intercept=False).fit(X, X[:, 0] > 0)
         LogisticRegression().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
         LogisticRegression(solver="saga", l1_ratio=1).fit(X, X[:, 0] > 0)
+        wide = np.random.default_rng(0).normal(size=(60, 600))  # too many weights for a matrix
+        LogisticRegression(solver="saga", l1_ratio=0.02, C=10.0).fit(wide, wide[:, 0] > 0)
     """,
     "network": """
         import warnings
