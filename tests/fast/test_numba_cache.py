@@ -246,15 +246,26 @@ EXERCISES = {
         RandomWalk(0.381, label=None)([path] * 3)  # near the limit: eigenvalues
     """,
     "shortest_paths": "",  # with refinement
-    "sparse_rows": "",
+    "sparse_rows": """
+        import numpy as np
+        from scipy import sparse
+        from mercer import SVC
+
+        thin = sparse.random(150, 40, density=0.05, random_state=0, format="csr")
+        SVC().fit(thin, np.arange(150) % 2)
+    """,
     "walks": "",
     "lasso": """
         import numpy as np
-        from mercer import Lasso, lasso_path
+        from mercer import Lasso, enet_path, lasso_path
 
-        X = np.random.default_rng(0).normal(size=(40, 60))
+        random = np.random.default_rng(0)
+        X = random.normal(size=(40, 60))
         Lasso(0.01, max_iter=10_000).fit(X, X[:, 0])
         lasso_path(X[:, :10], X[:, 0], alphas=5)
+        enet_path(X[:, :10], X[:, :2], alphas=5)
+        wide = random.normal(size=(100, 1500))  # too many columns for their matrix of products
+        Lasso(0.01, max_iter=10_000).fit(wide, wide[:, :20] @ random.normal(size=20))
     """,
     "log_cosh": """
         import numpy as np
