@@ -203,7 +203,8 @@ class Outcome:
 
 
 def with_our_classes(places: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "STAND_IN": places}
+    # One case of PCA passes with one thread of BLAS and fails with two.
+    environment = {**os.environ, "STAND_IN": places, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=900
@@ -246,10 +247,8 @@ def test_scikit_learns_tests(suite):
     assert outcome.passed >= suite.least
     known = stand_in_list.read_counts()
     if known.version == stand_in_list.version():
-        listed = known.counts[suite.module]
-        # A case or two of a test that fails may pass on another BLAS.
-        assert outcome.total == listed.total, stand_in_list.HOW
-        assert outcome.passed >= listed.passed, stand_in_list.HOW
+        now = stand_in_list.Count(outcome.passed, outcome.total)
+        assert known.counts[suite.module] == now, stand_in_list.HOW
 
 
 def test_the_list_of_differences_is_current():

@@ -14,16 +14,10 @@ from mercer.cli.screen import consoles, show_facts, show_paths
 def predict(
     model: options.Model,
     data: options.Data,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="OUT",
-            help="A .csv, .parquet or .jsonl file; CSV is printed otherwise.",
-        ),
-    ] = None,
+    out: options.Answers = None,
     force: options.Force = False,
     debug: options.Debug = False,
-) -> None:  # fmt: skip
+) -> None:
     """Answer each row of DATA: the prediction, and how probable each class is."""
     from mercer.cli.files import check_suffix, write_answers
 
@@ -38,16 +32,10 @@ def predict(
 def explain(
     model: options.Model,
     data: options.Data,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="OUT",
-            help="A .csv, .parquet or .jsonl file; CSV is printed otherwise.",
-        ),
-    ] = None,
+    out: options.Answers = None,
     force: options.Force = False,
     debug: options.Debug = False,
-) -> None:  # fmt: skip
+) -> None:
     """Say of each row of DATA how much each column gives to the answer: exact Shapley values.
 
     Base and shares add up to the decision value (positive for the second class) or the number.

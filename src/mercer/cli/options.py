@@ -37,6 +37,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=" ", help="Print e
 Force = Annotated[
     bool, typer.Option("--force", metavar=" ", help="Overwrite files that mercer has not written.")
 ]
+Answers = Annotated[
+    str | None,
+    typer.Option(
+        "--out", "-o", metavar="OUT",
+        help="A .csv, .parquet or .jsonl file; CSV is printed otherwise.",
+    ),
+]  # fmt: skip
 Debug = Annotated[
     bool, typer.Option("--debug", metavar=" ", help="Show where in the code an error happened.")
 ]
