@@ -33,6 +33,8 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
+suppress_warnings = ["config.cache"]  # what the pages of classes show is a function
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

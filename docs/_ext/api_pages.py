@@ -1,12 +1,15 @@
 """Write the API reference from ``mercer.__all__``, so that no public name can be left out."""
 
+import re
 from collections import defaultdict
+from functools import cached_property
 from importlib import import_module
-from inspect import isclass, isfunction, ismodule
+from inspect import getattr_static, getdoc, isclass, isfunction, ismodule
 from pathlib import Path
 
 import mercer
 from mercer.estimators import registry
+from mercer.kernels.base import Kernel
 
 # Section titles, in the order in which data flows; a part that is not named here comes last.
 _TITLES = {
@@ -35,12 +38,76 @@ _MODULES = {
 }
 
 
+# What users ask of a kernel; the rest is for those who write one, and stands on its base classes.
+_OF_KERNELS = (
+    "along", "colours", "definite", "diag", "distance", "exp", "feature_map", "get_params",
+    "gradients", "normalized", "on", "phi", "set_params",
+)  # fmt: skip
+_BASES = ("FeatureKernel", "FunctionKernel", "Kernel", "Radial")
+# What the engine asks of machines, and what scikit-learn gives to all of them.
+_OF_THE_ENGINE = {
+    "STATE", "accepts_parameters", "check_parameters", "check_state", "default_parameters",
+    "expansion_coefficients", "expansion_of_rows", "expansion_points", "fits_by_plan",
+    "flat_parameters", "function_expansion", "get_metadata_routing", "has_open_width", "is_open",
+    "judge", "kernel_argument", "least_squares_system", "left_out_functions", "needed_definite",
+    "plan", "read", "set_callbacks", "settle", "strict", "takes", "usual_values", "with_parameters",
+}  # fmt: skip
+
+
 def setup(app):
     """Write the pages before autosummary looks for them."""
     app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.autosummary")
+    app.config.autosummary_context = {"members_of": members_of}
     app.connect("config-inited", _write)
     app.connect("autodoc-process-docstring", _keep_bars)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def members_of(module, name):
+    """Return methods and properties that the page of a class shows, each with its directive.
+
+    They are its own and what it inherits from mercer; attributes stand in its docstring.
+    """
+    shown = getattr(import_module(module), name)
+    if shown.__name__ != name:
+        return []  # another name of a class, which has its own page
+    public = [member for member in dir(shown) if not member.startswith("_")]
+    if issubclass(shown, Kernel) and name not in _BASES:
+        public = [member for member in public if member in _OF_KERNELS]
+    elif registry.row_of(shown) is None:
+        public = [member for member in public if member in vars(shown)]
+    else:
+        public = [
+            member
+            for member in public
+            if member not in _OF_THE_ENGINE and _home(shown, member).startswith("mercer.")
+        ]
+    told = _attributes(shown)
+    found = [(_directive(shown, member), member) for member in public if member not in told]
+    return [(directive, member) for directive, member in found if directive]
+
+
+def _directive(shown, member):
+    value = getattr_static(shown, member)
+    if isinstance(value, property | cached_property):
+        return "autoproperty"
+    return "automethod" if callable(value) or hasattr(value, "__func__") else ""
+
+
+def _attributes(shown):
+    """Return the names in the section of attributes of a docstring."""
+    _, _, section = (getdoc(shown) or "").partition("\nAttributes\n----------\n")
+    section, *_ = re.split(r"\n\n[A-Z]\w+\n-+\n", section)
+    heads = [line.partition(":")[0] for line in section.splitlines() if line[:1].strip()]
+    return {name.strip() for head in heads for name in head.split(",")}
+
+
+def _home(cls, member):
+    """Return the module of the class that a member comes from; scikit-learn makes requests."""
+    if member.endswith("_request"):
+        return "sklearn"
+    return next(base.__module__ for base in cls.__mro__ if member in vars(base))
 
 
 def _keep_bars(app, what, name, obj, options, lines):

@@ -301,7 +301,26 @@ class KernelMachine(CheckedParameters, BaseEstimator):
 
 @parameters
 class NamedKernelMachine(KernelMachine):
-    """A machine whose kernel may be given by its name, with parameters that names go with."""
+    """A machine whose kernel may be given by its name, with parameters that names go with.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel, the name of one (``gamma``, ``degree`` and ``coef0`` are its parameters),
+        ``"precomputed"``, or a function of two batches that returns their matrix.
+    gamma : {"scale", "auto"} or float
+        γ of a kernel that is given by its name: a number, 1/(d·Var X) or 1/d, with d columns.
+    degree : float
+        The degree of ``kernel="poly"``.
+    coef0 : float
+        The constant of ``kernel="poly"`` and ``"sigmoid"``.
+    time_limit : float, optional
+        Seconds after which the best answer so far is returned, with a warning.
+    approximation : None, int or Nystrom
+        Solve the problem of K̃ = K_nM K_MM⁺ K_Mn, for so many landmarks M, in place of that of K:
+        time and memory then grow with n·M. ``certificate_.approximation_cost`` bounds how far the
+        optimum of the one problem is from that of the other.
+    """
 
     _: KW_ONLY
     kernel: Any = "rbf"

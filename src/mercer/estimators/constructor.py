@@ -9,6 +9,7 @@ import inspect
 from dataclasses import MISSING, field, fields, make_dataclass
 from typing import Any, TypeVar, dataclass_transform
 
+from mercer._docstrings import complete
 from mercer._sklearn import StrOptions
 
 IMPLIED: dict[str, list[Any]] = {
@@ -56,4 +57,5 @@ def parameters(cls: type[Estimator]) -> type[Estimator]:
         cls._parameter_constraints = {**implied, **stated}  # type: ignore[attr-defined]
     cls.__init__ = listing.__init__  # type: ignore[misc, method-assign]
     cls._listing = listing  # type: ignore[attr-defined]
+    complete(cls, [each.name for each in fields(listing) if each.init])
     return cls

@@ -35,7 +35,7 @@ class Gram(GramMatrix):
         of widths then costs one distance matrix.
     threads : int, optional
         Number of threads; all cores by default.
-    dtype : dtype, optional
+    dtype : numpy type, optional
         Type of the values; that of the data by default.
     """
 

@@ -12,6 +12,7 @@ from warnings import warn
 
 import numpy as np
 
+from mercer._docstrings import complete
 from mercer._typing import Parameter
 from mercer.exceptions import InvalidParameter
 
@@ -25,6 +26,10 @@ class Parametrised:
     names such as ``left__gamma``. Two objects are equal when class and parameters are. Parameters
     are checked when the object is made and when they are set.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete(cls, inspect.signature(cls).parameters)
 
     def __init__(self) -> None:
         self.check_parameters()

@@ -63,7 +63,31 @@ class _Stated(NamedTuple):
 
 @parameters
 class Classifier(ClassifierMixin, SupportVectorMachine):
-    """A classifier made of binary machines, one for each pair of classes or for each class."""
+    """A classifier made of binary machines, one for each pair of classes or for each class.
+
+    Parameters
+    ----------
+    multi_class : {"ovo", "ovr"}
+        One machine for each pair of classes, or for each class against the rest.
+    probability : bool
+        Calibrate probabilities after the fit, by five more fits on parts of the data.
+    class_weight : dict or "balanced", optional
+        A factor of C for each class; ``"balanced"`` makes it inverse to the number of its rows.
+    decision_function_shape : {"ovr", "ovo"}
+        Whether ``decision_function`` has a column for each class or for each pair of classes.
+    break_ties : bool
+        Whether equal votes of pairs are decided by the sums of their decision values.
+    random_state : int, RandomState or None
+        Cuts the rows into the parts that probabilities are calibrated on.
+
+    Attributes
+    ----------
+    classes_, class_weight_
+        As in scikit-learn.
+    machines_ : list of BinaryMachine
+        One for each binary problem; for two classes its attributes (``alpha_``, ``slack_``,
+        ``margin_``, ``expansion_`` …) are those of the classifier too.
+    """
 
     STATE: ClassVar[State] = {
         **SupportVectorMachine.STATE,

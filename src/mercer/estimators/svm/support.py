@@ -61,7 +61,31 @@ Decides = TypeVar("Decides", bound=DecisionRule)
 
 @parameters
 class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
-    """A kernel machine that is fitted by solving box QPs."""
+    """A kernel machine that is fitted by solving box QPs.
+
+    Parameters
+    ----------
+    tol : float
+        The largest violation of the KKT conditions, and the largest gap beside the objective, when
+        the solver stops.
+    shrinking, cache_size, verbose
+        Accepted for scikit-learn: the solver shrinks by itself and takes the memory that it needs.
+    max_iter : int
+        The most steps of the solver, −1 for as many as it takes.
+    strict : bool
+        Refuse kernels that are not known to be (conditionally) positive definite.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        How far the answer is from the best one, computed from the attributes below when it is read.
+    kernel_ : Kernel
+        The kernel, with its widths settled.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, n_iter_, fit_status_, shape_fit_
+        As in scikit-learn.
+    residual_trace_ : float
+        tr(K − K̃), with an approximation only.
+    """
 
     kernel: Parameter = "rbf"
     _: KW_ONLY

@@ -38,6 +38,13 @@ class Bandwidth(Kernel):
     ``"scale"`` takes γ = 1/(d·Var X) for p = 2 and ℓ = d·√(Var X) for p = 1 (d columns),
     ``"median"`` takes ℓ as the median distance of the training points; ``resolve`` settles both.
     ``"auto"`` asks the machine to tune the width; where nobody tunes it means ``"scale"``.
+
+    Parameters
+    ----------
+    gamma, sigma : float or str, optional
+        γ or σ, two ways to give the width; a number, ``"scale"``, ``"median"`` or ``"auto"``.
+    length_scale : float, list or str, optional
+        ℓ, a third way; a list has one length scale for each column.
     """
 
     power = 2
