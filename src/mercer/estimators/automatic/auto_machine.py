@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._files.fields import COUNT, TEXT, A, ListOf, Numbers, OneOf, Plain, State, WrongState
+from mercer._interrupts import finishing
 from mercer._sklearn import Interval, num_samples
 from mercer._typing import Array, Objects, SampleWeights, Targets
 from mercer.estimators.automatic.contest import (
@@ -223,18 +224,20 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         # A penalty for rows that count once, for as many as there are; more rows need less of it.
         growth = len(seen) / len(rows) * math.sqrt(len(Y) / len(seen))
         self.members_ = []
-        for voter in voters:
-            if self.members_ and time.perf_counter() > began + limit:
-                break
-            weights = contest.weights(voter.candidate)
-            machine = KernelRidge(
-                voter.alpha * growth,
-                kernel=voter.kernel,
-                fit_intercept=True,
-                approximation=None if len(seen) == len(Y) else Nystrom(_LANDMARKS),
-            )
-            machine.fit(tables[voter.candidate.coding] * weights, Y)
-            self.members_.append(Member(voter.candidate.coding, weights, machine))
+        # The contest is decided: what is left is short, and worth waiting for.
+        with finishing():
+            for voter in voters:
+                if self.members_ and time.perf_counter() > began + limit:
+                    break
+                weights = contest.weights(voter.candidate)
+                machine = KernelRidge(
+                    voter.alpha * growth,
+                    kernel=voter.kernel,
+                    fit_intercept=True,
+                    approximation=None if len(seen) == len(Y) else Nystrom(_LANDMARKS),
+                )
+                machine.fit(tables[voter.candidate.coding] * weights, Y)
+                self.members_.append(Member(voter.candidate.coding, weights, machine))
         self.codings_ = codings
         self.stopped_ = contest.stopped
         self.score_ = voters[0].judged.score
