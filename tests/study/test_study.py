@@ -175,11 +175,11 @@ def many_rows(n, path, category=False):
 
 
 def test_many_rows_of_numbers_get_a_linear_machine(tmp_path):
-    study = Study.fit(many_rows(21_000, tmp_path / "many.parquet"))
+    study = Study.fit(many_rows(201_000, tmp_path / "many.parquet"))
     assert study.machine == "linear"
-    assert "21,000 rows" in study.why
+    assert "201,000 rows" in study.why
     assert any("Tuned on 5,000" in note for note in study.notes)
-    assert len(study.train_rows) == 15_750
+    assert len(study.train_rows) == 150_750
     assert study.scores[0].low > 0.8
 
 

@@ -232,9 +232,15 @@ def _plain_values(column: Column) -> Any:
         gone = column.is_null().to_numpy()
         ticks = column.cast(nw.Datetime("us")).cast(nw.Int64).fill_null(0).to_numpy()
         return np.where(gone, np.nan, np.asarray(ticks, dtype=np.float64) / 86_400e6)
-    values = column.to_list()
-    if kind.is_numeric() or kind == nw.Boolean:
-        floats = [np.nan if is_missing(value) else float(value) for value in values]
+    numeric = kind.is_numeric() or kind == nw.Boolean
+    whole = numeric and not column.null_count()
+    values = [] if whole else column.to_list()
+    if numeric:
+        floats: Any = (
+            column.to_numpy()
+            if whole
+            else [np.nan if is_missing(value) else float(value) for value in values]
+        )
         found = np.array(floats, dtype=np.float64)
         if np.isinf(found).any():
             row = int(np.flatnonzero(np.isinf(found))[0])
