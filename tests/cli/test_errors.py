@@ -26,7 +26,7 @@ WRONG = [
     (["fit", "."], "folder"),
     (["fit", "heart", "--target", "diagnose"], "Did you mean 'diagnosis'?"),
     (["fit", "heart", "--machine", "svr"], "svc"),
-    (["fit", "heart", "--machine", "forest"], "There are svc, nusvc, linear"),
+    (["fit", "heart", "--machine", "forest"], "There are auto, svc, nusvc, linear"),
     (["fit", "heart", "--machine", "linear"], "numbers only"),
     (["fit", "diabetes", "--machine", "linear", "--kernel", "rbf"], "no kernel"),
     (["fit", "heart", "--kernel", "rbf(agee)"], "'agee'"),

@@ -59,8 +59,9 @@ def interrupted_at(words, folder, *arguments):
     return process.returncode, out, shown.decode(errors="replace")
 
 
-def test_the_best_model_so_far_is_kept(slow_data, tmp_path):
-    code, out, shown = interrupted_at(b"best 0.", tmp_path, "fit", "slow.csv", "--kernel", KERNEL)
+@pytest.mark.parametrize("asked", [("--kernel", KERNEL), ()], ids=["search", "contest"])
+def test_the_best_model_so_far_is_kept(asked, slow_data, tmp_path):
+    code, out, shown = interrupted_at(b"best 0.", tmp_path, "fit", "slow.csv", *asked)
     assert code == 0, shown
     assert "Interrupted: the best model so far was kept." in shown
     assert "Traceback" not in shown

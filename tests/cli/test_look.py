@@ -26,7 +26,7 @@ def test_compare():
     assert contenders[-1]["machine"] == "baseline"
     counts = np.unique(mercer.read_table("penguins").target, return_counts=True)[1]
     assert contenders[-1]["score"]["value"] == counts.max() / counts.sum()
-    assert {c["machine"] for c in contenders} == {"svc", "nusvc", "klr", "baseline"}
+    assert {c["machine"] for c in contenders} == {"auto", "svc", "nusvc", "klr", "baseline"}
     kernels = {c["kernel"].split("(")[0] for c in contenders if c["machine"] == "svc"}
     assert kernels == {"0.5 * rbf", "0.5 * laplacian", "0.5 * matern", "0.5 * linear"}
     assert found["folds"] == 3

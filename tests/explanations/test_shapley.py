@@ -4,6 +4,7 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.pipeline import make_pipeline
@@ -242,3 +243,54 @@ def test_bad_requests_are_refused():
         m.explain(m.SVR(), Z)
     with pytest.raises(ValueError, match="background"):
         m.explain(m.Ridge().fit(X, Y), Z, game="interventional")
+
+
+# ---- votes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["two classes", "three classes", "number"])
+def test_shares_of_a_vote_equal_the_sum_over_all_coalitions_of_columns(task):
+    """A column is one player, whatever coordinates each member makes of it."""
+    random = np.random.default_rng(4)
+    n = 40
+    colour = random.choice(["red", "green", "blue"], n)
+    frame = pa.table(
+        {"size": random.normal(size=n), "colour": colour, "grade": random.choice(4, n)}
+    )
+    signal = np.where(colour == "red", 1.0, -1.0) * frame["size"].to_numpy()
+    machine = m.AutoRegressor() if task == "number" else m.AutoClassifier()
+    y = {"number": signal, "two classes": signal > 0}.get(task, np.digitize(signal, [-0.4, 0.4]))
+    machine.fit(frame, y)
+    voters, constants = machine.voter_functions()
+    few = frame.slice(0, 3)
+    found = m.explain(machine, few)
+    assert found.names == ["size", "colour", "grade"]
+    answers = machine.predict(few) if task == "number" else machine.decision_function(few)
+    np.testing.assert_allclose(found.answers, answers, rtol=1e-9, atol=1e-9)
+
+    def worth(row, known):
+        total = constants.copy()
+        for voter in voters:
+            inside = np.array([found.names.index(owner) in known for owner in voter.owners])
+            f = voter.expansion
+            points = f.points[f.kernel.encoder].values
+            # A coordinate that is not known adds nothing to a distance or a product.
+            there = np.where(inside, voter.coordinates(few)[[row]], 0.0)
+            total = total + (f.kernel(there, np.where(inside, points, 0.0)) @ f.coefficients)[0]
+        return total
+
+    for row in range(2):
+        for function in range(len(constants)):
+            wanted = by_coalitions(lambda known, r=row, f=function: worth(r, known)[f], 3)
+            shares = found.values[row] if found.values.ndim == 2 else found.values[row, :, function]
+            np.testing.assert_allclose(shares, wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_an_unknown_column_of_a_vote_can_be_that_of_other_rows():
+    table = m.read_table("heart")
+    rows = table.frame.slice(0, 80)
+    machine = m.AutoClassifier(max_members=1).fit(rows, table.target[:80])
+    usual = table.frame.slice(80, 20)
+    found = m.explain(machine, rows.slice(0, 4), game="interventional", background=usual)
+    np.testing.assert_allclose(found.answers, machine.decision_function(rows.slice(0, 4)))
+    assert found.base == pytest.approx(machine.decision_function(usual).mean())

@@ -36,7 +36,7 @@ def fit(
             "--machine",
             "-m",
             metavar="NAME",
-            help="svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp or linear.",
+            help="auto, svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp or linear.",
         ),
     ] = None,
     task: options.Task = None,
@@ -94,7 +94,8 @@ def fit(
     silent = quiet or as_json
     if not silent:
         _show_plan(console, plan)
-    with bar(aside, f"tuning {plan.machine.name}", not quiet) as show:
+    doing = "contest" if plan.machine.contends else f"tuning {plan.machine.name}"
+    with bar(aside, doing, not quiet) as show:
 
         def watch(done: int, total: int, best: float) -> None:
             words = f"{done} of {total}"
@@ -132,27 +133,47 @@ def _fewer(notes: tuple[str, ...], most: int = 4) -> list[str]:
 
 
 def _show_study(console: Console, study: Study, model: Path, report: Path) -> None:
-    from mercer.report.text import formula, number
-    from mercer.study.summary import certificate_in_words
+    from mercer.report.text import number
 
     labels = [str(label) for label in study.schema.labels]
     shown = ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
-    own = {k: v for k, v in study.parameters.items() if not k.startswith("kernel__")}
-    numbers = ", ".join(f"{name} = {_value(value)}" for name, value in own.items())
     show_facts(
         console,
         [
             ("task", f"{study.target}: {study.task}" + (f" ({shown})" if shown else "")),
-            ("machine", f"{study.machine}, {numbers}" if numbers else study.machine),
-            ("kernel", formula(study.kernel)),
+            *_machine_facts(study),
             *_score_facts(study),
             ("verdict", _verdict(study)),
             *(("doubt", suspicion) for suspicion in _other_doubts(study)),
-            ("certificate", certificate_in_words(study.certificate)),
+            ("certificate", _certificate(study)),
             ("time", f"{number(study.seconds, 2)} s"),
         ],
     )
     show_paths(console, [("model", model), ("report", report)])
+
+
+def _machine_facts(study: Study) -> list[tuple[str, str]]:
+    from mercer.report.leaderboard import columns_in_words
+    from mercer.report.text import formula
+
+    vote = study.record.vote
+    if vote is not None:
+        members = vote.members
+        best = members[0].kernel
+        more = f" and {len(members) - 1} more" if len(members) > 1 else ""
+        words = "the best of" if len(members) == 1 else f"vote of {len(members)} of"
+        facts = [
+            ("machine", f"{study.machine}, {words} {len(vote.lines)} kernel machines"),
+            ("kernel", f"{best}{more}"),
+        ]
+        strongest = columns_in_words(vote)
+        return [*facts, ("columns", strongest)] if strongest else facts
+    own = {k: v for k, v in study.parameters.items() if not k.startswith("kernel__")}
+    numbers = ", ".join(f"{name} = {_value(value)}" for name, value in own.items())
+    return [
+        ("machine", f"{study.machine}, {numbers}" if numbers else study.machine),
+        ("kernel", formula(study.kernel)),
+    ]
 
 
 def _score_facts(study: Study) -> list[tuple[str, str]]:
@@ -177,6 +198,14 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
         others = phrases.listed(score, study.record.references)
         facts.append(("references", f"usual methods: {others}"))
     return facts
+
+
+def _certificate(study: Study) -> str:
+    from mercer.study.summary import certificate_in_words
+
+    words = certificate_in_words(study.certificate)
+    fits = 1 if study.record.vote is None else len(study.record.vote.members)
+    return words if fits == 1 else f"{words}, {fits} fits taken together"
 
 
 def _verdict(study: Study) -> str:

@@ -18,7 +18,7 @@ from mercer.exceptions import GaussianSourcesWarning, InvalidParameter
 from mercer.problems.penalties import LogBarrier
 
 Task = Literal["classes", "number", "outliers", "features", "density"]
-Takes = Literal["objects", "numbers", "series"]
+Takes = Literal["objects", "numbers", "table", "series"]
 
 GROUPS = {
     "automatic": "Everything by itself",
@@ -57,7 +57,7 @@ class MachineRow:
     task : str
         What it learns: classes, a number, what is an outlier, features or a density.
     takes : str
-        ``objects`` is whatever its kernel takes.
+        ``objects`` is whatever its kernel takes, ``table`` numbers and categories in columns.
     examples : tuple of dict
         Parameters that tests make machines with.
     excused : dict
@@ -140,6 +140,11 @@ _SUBSPACE = "mercer.estimators.subspace"
 
 ROWS = (
     MachineRow(
+        "auto", "contest of kernel machines and vote of the best few",
+        "mercer.estimators.automatic.auto_classifier", "AutoClassifier", "classes", "table",
+        command_line=True,
+    ),
+    MachineRow(
         "svc", "support vector machine", f"{_SVM}.svc", "SVC", "classes",
         # The checks allow 1,000 steps, in which a weight of 1,000 is not solved to a gap of 1e-3.
         examples=({}, {"approximation": 5, "tol": 1e-2}), excused=_SCALE, command_line=True,
@@ -173,10 +178,6 @@ ROWS = (
         "mercer.estimators.ridge.kernel_ridge_classifier", "KernelRidgeClassifier", "classes",
         examples=({}, {"alpha": 0.5, "approximation": 5}),
         excused=_LEFT_OUT,
-    ),
-    MachineRow(
-        "auto", "vote of kernel ridge classifiers",
-        "mercer.estimators.automatic.auto_classifier", "AutoClassifier", "classes", "numbers",
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gp_classifier",
@@ -222,6 +223,11 @@ ROWS = (
         "KernelDiscriminant", "classes",
     ),
     MachineRow(
+        "auto", "contest of kernel machines and mean of the best few",
+        "mercer.estimators.automatic.auto_regressor", "AutoRegressor", "number", "table",
+        command_line=True,
+    ),
+    MachineRow(
         "svr", "support vector regression", f"{_SVM}.svr", "SVR", "number",
         excused=_SCALE, command_line=True,
     ),
@@ -237,10 +243,6 @@ ROWS = (
     MachineRow(
         "kernelridge", "kernel ridge regression", "mercer.estimators.ridge.kernel_ridge",
         "KernelRidge", "number", command_line=True,
-    ),
-    MachineRow(
-        "auto", "mean of kernel ridge regressions",
-        "mercer.estimators.automatic.auto_regressor", "AutoRegressor", "number", "numbers",
     ),
     MachineRow(
         "gp", "Gaussian process", "mercer.estimators.gp.gaussian_process",

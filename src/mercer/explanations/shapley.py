@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,13 +42,14 @@ def explain(
     (linear kernels), powers of them (polynomial kernels) and sums of kernels have closed forms
     too. Matérn and rational quadratic kernels are mixtures of Gaussian kernels, taken at finitely
     many widths: ``error`` bounds what that costs. A kernel of a whole object, such as a string or
-    a graph in one column of a table, makes that column one player.
+    a graph in one column of a table, makes that column one player. The shares of a vote are the
+    sums of those of its members; a column is one player with all coordinates that it was given.
 
     Parameters
     ----------
     model : estimator
-        A fitted support vector machine, kernel ridge, Gaussian process, kernel logistic regression
-        or linear machine, or a pipeline that ends with one.
+        A fitted support vector machine, kernel ridge, Gaussian process, kernel logistic regression,
+        linear or automatic machine, or a pipeline that ends with one.
     X : data
         The rows to explain, as ``predict`` takes them.
     game : {"kernel", "interventional"}
@@ -95,6 +96,8 @@ def explain(
         )
     given = X
     model, X, names = unwrapped(model, X)
+    if hasattr(model, "voter_functions"):
+        return _of_vote(model, X, game, background, _parallel.thread_count(threads))
     functions = AnswerFunctions.of(model)
     kernel, points = functions.expansion.kernel, functions.expansion.points
     rows = kernel.encode(X)
@@ -117,8 +120,40 @@ def explain(
     )
 
 
+def _of_vote(model: Model, X: Objects, game: str, background: Objects, threads: int) -> Explanation:
+    """Explain the mean of machines, each of which sees the columns as coordinates of its own."""
+    voters, constants = model.voter_functions()
+    columns = list(dict.fromkeys(owner for voter in voters for owner in voter.owners))
+    values: Any = 0.0
+    base, error = np.asarray(constants), 0.0
+    for voter in voters:
+        kernel, points = voter.expansion.kernel, voter.expansion.points
+        rows, others = kernel.encode(voter.coordinates(X)), None
+        if game == "interventional":
+            usual = None if background is None else voter.coordinates(background)
+            others = _background(kernel, points, usual, model)
+        functions = AnswerFunctions(voter.expansion, np.zeros(len(base)))
+        owners = dict(enumerate(voter.owners))
+        shares = _Shares(functions, rows, others, list(columns), owners)
+        added, start = shares.compute(threads)
+        values, base, error = values + added, base + start, error + shares.error
+    classes = list(getattr(model, "classes_", ()))
+    several = len(classes) > 2
+    return Explanation(
+        values if several else values[:, :, 0],
+        base if several else base[0],
+        columns,
+        X,
+        classes if several else None,
+        error,
+    )
+
+
 class _Shares:
-    """Shapley values of all rows, block by block."""
+    """Shapley values of all rows, block by block.
+
+    With ``owners`` the players of the kernel, its coordinates, belong to the players of the game.
+    """
 
     def __init__(
         self,
@@ -126,18 +161,20 @@ class _Shares:
         rows: Points,
         background: Points | None,
         players: list[Player],
+        owners: Mapping[Player, Player] | None = None,
     ) -> None:
         self.functions, self.rows, self.background = functions, rows, background
         self.kernel, self.points = functions.expansion.kernel, functions.expansion.points
         self.coefficients = np.ascontiguousarray(functions.coefficients, dtype=np.float64)
         self.place = {player: j for j, player in enumerate(players)}
+        self.owners = owners
         self._worst = 0.0
 
     def compute(self, threads: int) -> tuple[Array, Array]:
         """Return the values (rows × players × functions) and the base of each function."""
         count = self.coefficients.shape[1]
         values = np.zeros((len(self.rows), len(self.place), count))
-        first = self.kernel.games(self.rows.take(slice(0, 1)), self.points)
+        first = self._games(self.rows.take(slice(0, 1)))
         others = None if self.background is None else self._games(self.background)
         held = sum(game.values[0].size for game in first) or 1
         size = max(1, _BLOCK // held)
@@ -173,7 +210,8 @@ class _Shares:
         return total / count
 
     def _games(self, rows: Points) -> list[Game]:
-        return self.kernel.games(rows, self.points)
+        games = self.kernel.games(rows, self.points)
+        return games if self.owners is None else [game.grouped(self.owners) for game in games]
 
     @property
     def error(self) -> float:

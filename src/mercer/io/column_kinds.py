@@ -124,7 +124,7 @@ def auto_kernel(frame: Frame, *, kinds: Mapping[Any, str] | None = None) -> Prop
     parts = [part(groups[kind]) for kind, part in _PARTS.items() if kind in groups]
     reasons = [text for _, text in parts]
     aside = [c for c in columns if c.kind not in _PARTS]
-    reasons += [f"{_named([c.name])} is set aside: {c.reason}." for c in aside]
+    reasons += [f"{listed_columns([c.name])} is set aside: {c.reason}." for c in aside]
     if not parts:
         raise InvalidInput(
             "auto_kernel: no column is left to learn from. " + " ".join(reasons)
@@ -231,19 +231,21 @@ _Comparison = Callable[[Sequence[Any]], tuple[list[Kernel], str]]
 
 
 def _numbers(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-    text = f"{_named(names)}: numbers, so a Gaussian kernel on their distances"
+    text = f"{listed_columns(names)}: numbers, so a Gaussian kernel on their distances"
     return [RBF("median").on(*names)], f"{text} (width to be tuned)."
 
 
 def _categories(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     if len(names) == 1:
-        return [Delta().on(*names)], f"{_named(names)}: categories, which are equal or not."
-    return [Overlap().on(*names)], f"{_named(names)}: categories, so the share that is equal."
+        return [Delta().on(*names)], f"{listed_columns(names)}: categories, which are equal or not."
+    return [
+        Overlap().on(*names)
+    ], f"{listed_columns(names)}: categories, so the share that is equal."
 
 
 def _series(names: Sequence[Any]) -> tuple[list[Kernel], str]:
     what = "a series" if len(names) == 1 else f"{len(names)} channels of a series"
-    text = f"{_named(names)}: {what}, compared over all alignments in time."
+    text = f"{listed_columns(names)}: {what}, compared over all alignments in time."
     return [GlobalAlignment().on(*names)], text
 
 
@@ -251,7 +253,9 @@ def _one_each(kernel: Callable[[], Kernel], words: str) -> _Comparison:
     """Return how columns are compared that have a kernel each."""
 
     def part(names: Sequence[Any]) -> tuple[list[Kernel], str]:
-        return [kernel().normalized().on(name) for name in names], f"{_named(names)}: {words}"
+        return [
+            kernel().normalized().on(name) for name in names
+        ], f"{listed_columns(names)}: {words}"
 
     return part
 
@@ -296,7 +300,8 @@ def _for_sparse(matrix: Matrix) -> Proposal:
     return Proposal.of(RBF("median"), [text])
 
 
-def _named(names: Sequence[Any]) -> str:
+def listed_columns(names: Sequence[Any]) -> str:
+    """Name columns, the first five of many."""
     shown = ", ".join(str(name) for name in names[:5])
     return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown
 

@@ -63,6 +63,10 @@ class Game(ABC):
         return replace(self, weight=self.weight * factor, error=self.error * abs(factor))
 
     @abstractmethod
+    def grouped(self, owners: Mapping[Player, Player]) -> Game:
+        """Return the game of owners, who know all their players or none of them."""
+
+    @abstractmethod
     def products(self) -> list[ProductGame] | None:
         """Return the game as a sum of products, None where it is none."""
 
@@ -139,6 +143,16 @@ class ProductGame(Game):
         error = self.error * other.bound + other.error * self.bound
         return ProductGame(players, values, self.weight * other.weight, error, absent)
 
+    def grouped(self, owners: Mapping[Player, Player]) -> ProductGame:
+        names, places = _places(self.players, owners)
+        values = np.ones((*self.values.shape[:2], len(names)))
+        floors = np.ones(len(names))
+        for j, place in enumerate(places):
+            values[:, :, place] *= self.values[:, :, j]
+            floors[place] *= self.floors[j]
+        absent = () if (floors == 1).all() else tuple(floors.tolist())
+        return ProductGame(names, values, self.weight, self.error, absent)
+
     def products(self) -> list[ProductGame]:
         return [self]
 
@@ -177,6 +191,13 @@ class PowerGame(Game):
         )
         return out
 
+    def grouped(self, owners: Mapping[Player, Player]) -> PowerGame:
+        names, places = _places(self.players, owners)
+        values = np.zeros((*self.values.shape[:2], len(names)))
+        for j, place in enumerate(places):
+            values[:, :, place] += self.values[:, :, j]
+        return replace(self, players=names, values=values)
+
     @property
     def is_sum(self) -> bool:
         """Whether it is a plain sum."""
@@ -201,6 +222,14 @@ class PowerGame(Game):
         if not self.is_sum:
             return None
         return ProductGame(self.players, np.exp(self.weight * self.values))
+
+
+def _places(
+    players: tuple[Player, ...], owners: Mapping[Player, Player]
+) -> tuple[tuple[Player, ...], list[int]]:
+    """Return the owners of players, each once, and the place of each player's owner among them."""
+    names = tuple(dict.fromkeys(owners[player] for player in players))
+    return names, [names.index(owners[player]) for player in players]
 
 
 @cache

@@ -163,6 +163,13 @@ class Anatomy:
         close = np.abs(made - weights).max() <= 1e-3 * max(1e-12, float(np.abs(weights).max()))
         return np.asarray(multipliers).T if close else none
 
+    def contributions(self, X: Objects, K: Array, mixes: Array) -> Array:
+        """Return what each support vector adds to combinations of functions, one for each object.
+
+        ``K`` are the kernel values of the objects (transformed) with the support vectors.
+        """
+        return np.asarray(K * (mixes @ self.coefficients.T))
+
     @property
     def biases(self) -> Array:
         """b_j of each function."""

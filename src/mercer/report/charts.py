@@ -20,6 +20,8 @@ from mercer.report.record import (
     Reference,
     Residuals,
     Surface,
+    Vote,
+    VoteLine,
 )
 from mercer.report.svg import Scale, axes, chart, label, line, mark, names, scale_of, tag
 from mercer.report.text import counted, fixed, number, percent
@@ -80,6 +82,33 @@ def difference_bar(reference: Reference, score: MeasuredScore, all_ends: list[fl
         f"interval {difference_interval(score, reference)}"
     )
     return chart(180.0, 24.0, text, *parts, class_="bar")
+
+
+def behind_bar(contender: VoteLine, vote: Vote) -> Markup:
+    """Draw how far a candidate is behind the best one, and the noise of that."""
+    ends = [end for v in vote.lines for end in (-v.behind - v.noise, -v.behind + v.noise)]
+    x = scale_of([0.0, *ends], 8, 172, 0.06)
+    y, size = 12.0, 4.5
+    low, high = -contender.behind - contender.noise, -contender.behind + contender.noise
+    text = f"Behind the best by {number(contender.behind, 2)}, noise {number(contender.noise, 2)}"
+    return chart(
+        180.0, 24.0, text,
+        line(x.start, y, x.end, y, "track"),
+        line(x(low), y, x(high), y, "interval"),
+        line(x(0.0), y - 1.6 * size, x(0.0), y + 1.6 * size, "baseline"),
+        tag("circle", cx=x(-contender.behind), cy=y, r=size, class_="value"),
+        class_="bar",
+    )  # fmt: skip
+
+
+def weight_bar(share: float) -> Markup:
+    """Draw a share of the greatest weight."""
+    reach = 56.0 * max(0.0, min(1.0, share))
+    bar = tag("rect", x=2.0, y=3.0, width=reach, height=8.0, class_="for")
+    return tag(
+        "svg", bar, line(2, 0, 2, 14, "axis"), class_="spark", viewBox="0 0 60 14",
+        aria_hidden="true",
+    )  # fmt: skip
 
 
 def calibration(bins: Calibration) -> Markup:

@@ -129,7 +129,7 @@ def neighbours(
     pairs = list(zip(answers.winners[rows], answers.seconds[rows], strict=True))
     mixes = np.stack([anatomy.combination(winner, second) for winner, second in pairs])
     coefficients = mixes @ anatomy.coefficients.T
-    contributions = K * coefficients
+    contributions = anatomy.contributions(objects, K, mixes)
     # Support vectors of other pairs of classes have no say here; they come last.
     nearest = np.lexsort((squares, coefficients == 0), axis=1)[:, :NEAREST]
     at = np.arange(len(rows))[:, None]

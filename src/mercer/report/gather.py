@@ -17,12 +17,13 @@ from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
-from mercer.report import explain, phrases, pictures, surface, table, text
+from mercer.report import explain, leaderboard, phrases, pictures, surface, table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.paired import FittedReference, measure, said_by
 from mercer.report.predicted import Predicted, predict
 from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
 from mercer.report.sampling import sample
+from mercer.report.vote_anatomy import anatomy_of
 
 POINTS = 40
 """Test rows that a report explains one by one."""
@@ -99,7 +100,7 @@ def describe(
     Record
         Plain data; :func:`write_report` makes a page of it.
     """
-    anatomy = Anatomy(model, X_train)
+    anatomy = anatomy_of(model, X_train)
     check_is_fitted(anatomy.machine)
     _check_rows("X_train", X_train, y_train)
     _check_rows("X_test", X_test, y_test)
@@ -114,7 +115,8 @@ def describe(
     if anatomy.one_class and main is not None and main.name == "Accepted":
         trust, verdict = phrases.acceptance_verdict(main, rows)
     else:
-        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside)
+        fits = len(getattr(anatomy.machine, "members_", ())) or 1
+        trust, verdict = phrases.verdict(main, rows, proof, answers.baseline, beside, fits)
     doubts = [text.clean(suspicion, 600) for suspicion in suspicions]
     doubts += phrases.never_answered(main, answers.names, answers.actual, answers.predicted)
     trust, verdict = phrases.doubted(trust, verdict, doubts)
@@ -165,6 +167,7 @@ def describe(
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         references=beside,
         suspicions=doubts,
+        vote=leaderboard.vote_of(anatomy.machine),
     )
 
 

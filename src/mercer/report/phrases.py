@@ -110,10 +110,12 @@ def verdict(
     proof: Proof | None,
     baseline: str,
     references: Sequence[Reference] = (),
+    fits: int = 1,
 ) -> tuple[str, str]:
     """Return whether the model can be trusted (yes, caution, no, unknown) and why, in words.
 
-    What is proven, the fit, and what is estimated, the quality, stand in sentences of their own.
+    What is proven, the fit, and what is estimated, the quality, stand in sentences of their own. A
+    vote has several fits; that these were chosen is no part of the proof.
     """
     if score is None:
         return "unknown", "Without known answers for the test rows nothing can be said of errors."
@@ -145,7 +147,13 @@ def verdict(
         )
     proven = ""
     if proof is not None:
-        proven = f" The fit is proven to be within {share(proof.relative_gap)} of the best one."
+        near = f"proven to be within {share(proof.relative_gap)} of the best one"
+        proven = f" The fit is {near}."
+        if fits > 1:
+            proven = (
+                f" The {fits} fits that vote are, taken together, {near}s. That they were chosen "
+                "rests on estimates."
+            )
     if beaten_by(score, references):
         return "caution", f"{standing(score, references)}{proven}"
     beside = f"{standing(score, references)} " if references else ""

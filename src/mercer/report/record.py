@@ -127,6 +127,55 @@ class Surface:
 
 
 @dataclass(frozen=True, eq=False)
+class VoteLine:
+    """A candidate of a contest: what it was, and how it did on rows that were left out.
+
+    ``behind`` is what it lacks to the best one, ``noise`` the standard error of that; ``power`` is
+    that of the column weights aᵖ.
+    """
+
+    kernel: str
+    power: float
+    alpha: float
+    score: float
+    behind: float
+    noise: float
+    member: bool
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnWeight:
+    """A column: how well it agrees with the target by itself, and its mean factor in the members.
+
+    Both are shares of the greatest one.
+    """
+
+    name: str
+    alignment: float
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """A contest, the best candidate first, and what its members make of the columns."""
+
+    scoring: str
+    rows: int
+    lines: list[VoteLine]
+    columns: list[ColumnWeight]
+    stopped: str
+
+    def __post_init__(self) -> None:
+        _check(bool(self.lines) and self.lines[0].member, "contest")
+
+    @property
+    def members(self) -> list[VoteLine]:
+        """The candidates that vote."""
+        return [line for line in self.lines if line.member]
+
+
+@dataclass(frozen=True, eq=False)
 class Proof:
     """The certificate of the fit."""
 
@@ -309,6 +358,7 @@ class Record:
     created: str
     references: list[Reference] = field(default_factory=list)
     suspicions: list[str] = field(default_factory=list)
+    vote: Vote | None = None
 
     def __post_init__(self) -> None:
         _check(self.trust in ("yes", "caution", "no", "unknown"), "trust")

@@ -7,7 +7,7 @@ import numbers
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,3 +110,9 @@ def _graph(value: Mapping[str, Any]) -> str:
     most = ", ".join(f"{count} × {label}" for label, count in Counter(labels).most_common(5))
     words = f"{counted(size, 'node')}, {counted(len(edges), 'edge')}"
     return f"{words}: {most}" if most else words
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names one after the other: a, b and c."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last

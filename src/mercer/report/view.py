@@ -12,7 +12,7 @@ from typing import Any
 
 from mercer._files import atomic
 from mercer.exceptions import MissingDependency
-from mercer.report import phrases, text
+from mercer.report import leaderboard, phrases, text
 from mercer.report.record import Record
 
 _TRUST = {
@@ -76,7 +76,12 @@ def _environment() -> Any:
         number=text.number, fixed=text.fixed, percent=text.percent, counted=text.counted
     )
     environment.globals.update(
-        charts=charts, phrases=phrases, own=Markup, enumerate=enumerate, zip=zip
+        charts=charts,
+        phrases=phrases,
+        leaderboard=leaderboard,
+        own=Markup,
+        enumerate=enumerate,
+        zip=zip,
     )
     return environment
 

@@ -133,7 +133,10 @@ def compare(
             for k, (train, test) in enumerate(folds):
                 if callback is not None:
                     callback(i * len(folds) + k, total, plan.machine.name)
-                fold = replace(plan, train=train, test=test, prepared=prepare(table, train))
+                fold = replace(
+                    plan, train=train, test=test, prepared=prepare(table, train),
+                    began=time.perf_counter(),
+                )  # fmt: skip
                 with noted(notes):
                     search = search_machine(
                         fold, fold.rows(train), known[train], time_limit=share, callback=None,
@@ -143,9 +146,9 @@ def compare(
                 if search.cv_results_["skipped"].any() and share is None:
                     raise KeyboardInterrupt  # Ctrl-C reached the search first
             spent = time.perf_counter() - began
-            kernel = "linear()" if plan.kernel is None else format_kernel(plan.kernel)
             score = _score(table.task, known, predicted, always, random_state)
-            label = kernel if kernels else _label(plan.kernel)
+            kernel, label = _kernel_of(plan)
+            label = kernel if kernels else label
             found.append(Contender(plan.machine.name, label, kernel, score, spent))
     except KeyboardInterrupt:
         if len(found) == 1:
@@ -168,9 +171,9 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
     if not rows:
         rows = [row for row in machines.MACHINES if row.task == task]
         rows = [row for row in rows if len(table) <= row.most_rows]
-        plain = all(c.kind == "number" for c in table.columns if c.used)
-        rows = [row for row in rows if row.takes_kernel or (plain and not kernels)]
-    for i, row in enumerate(rows):
+        rows = [row for row in rows if row.takes_kernel or (not kernels and not row.refused(table))]
+    first_with_kernel = next((row for row in rows if row.takes_kernel), None)
+    for row in rows:
         usual = make_plan(table, machine=row.name, **same)
         if not row.takes_kernel:
             yield usual
@@ -178,7 +181,8 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
         variants: Sequence[Any] = kernels
         if not kernels and usual.kernel is not None:
             # One machine tries other kernels, the others the proposed one.
-            variants = [usual.kernel, *(_variants(usual.kernel) if i == 0 else ())]
+            others = _variants(usual.kernel) if row is first_with_kernel else ()
+            variants = [usual.kernel, *others]
         for kernel in variants:
             yield make_plan(table, machine=row.name, kernel=kernel, **same)
 
@@ -194,10 +198,16 @@ def _variants(kernel: Kernel) -> Iterator[Kernel]:
             yield clone(kernel).set_params(**dict.fromkeys(places, other))
 
 
-def _label(kernel: Kernel | None) -> str:
+def _kernel_of(plan: Plan) -> tuple[str, str]:
+    """Return the kernel of a contender as text, and in short."""
+    if plan.kernel is not None:
+        return format_kernel(plan.kernel), _label(plan.kernel)
+    # A contest chooses kernels anew in each fold.
+    return ("", "chosen by contest") if plan.machine.contends else ("linear()", "linear")
+
+
+def _label(kernel: Kernel) -> str:
     """Return the names of the kernels that a proposed one consists of."""
-    if kernel is None:
-        return "linear"
     parts = [type(value) for value in (kernel, *kernel.get_params().values())]
     return ", ".join(row.name for row in registry.ROWS if row.kernel in parts)
 

@@ -11,9 +11,10 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from mercer.estimators import registry
+from mercer.estimators.automatic.table_coding import are_aligned
 from mercer.estimators.registry import MachineRow
 from mercer.exceptions import InvalidParameter, shown
-from mercer.io.column_kinds import Proposal
+from mercer.io.column_kinds import Column, Proposal
 from mercer.io.tables import Table
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors.constant import White
@@ -21,6 +22,8 @@ from mercer.tuning.grids import Axes
 
 MANY_ROWS = 20_000
 """Rows beyond which a kernel machine takes minutes and a linear one seconds."""
+CONTEST_ROWS = 200_000
+"""Rows up to which a contest takes less than a minute: 100,000 rows of 10 columns take 14 s."""
 _COSTS = tuple(10.0**e for e in range(-3, 6))
 """Values of C in units of the target's spread: from next to no fit to next to no regularisation."""
 _TUBE, _TOL = 0.1, 1e-3
@@ -52,6 +55,8 @@ class Machine:
         Whether it learns the widths of its kernel by itself, so that nothing is left to search.
     most_rows : int
         Rows beyond which it takes too long.
+    contends : bool
+        Whether it chooses everything by itself, in a contest of its own.
     """
 
     row: MachineRow
@@ -61,6 +66,7 @@ class Machine:
     prior: Callable[[Kernel | None], Kernel | None] = lambda kernel: kernel
     learns: bool = False
     most_rows: float = math.inf
+    contends: bool = False
 
     @property
     def name(self) -> str:
@@ -79,8 +85,18 @@ class Machine:
 
     @property
     def takes_kernel(self) -> bool:
-        """Machines without a kernel take numbers only."""
+        """Whether a kernel can be chosen; the others take numbers, or numbers and categories."""
         return self.row.takes == "objects"
+
+    def refused(self, table: Table) -> list[str]:
+        """Return the columns of a table that it cannot take."""
+        if self.takes_kernel:
+            return []
+        if self.row.takes != "table":
+            return [str(c.name) for c in table.columns if c.used and c.kind != "number"]
+        if table.is_sparse:
+            return ["sparse"]
+        return [str(c.name) for c in table.columns if c.used and not is_simple(table, c)]
 
     def make(self, kernel: Kernel | None, spread: float, random_state: int) -> Any:
         """Return the machine, not fitted."""
@@ -134,13 +150,15 @@ _SEARCHES: Mapping[str, Mapping[str, Any]] = {
         "learns": True,
         "most_rows": 2_500,
     },
+    "AutoClassifier": {"contends": True},
+    "AutoRegressor": {"contends": True},
 }
 """What is not as usual, by class."""
 
 MACHINES = tuple(
     Machine(row, **_SEARCHES.get(row.class_name, {})) for row in registry.ROWS if row.command_line
 )
-"""The first machine of a task is its usual one."""
+"""The first machine of a task is its usual one, the first with a kernel that for other columns."""
 
 
 def task_of(table: Table) -> str:
@@ -162,45 +180,62 @@ def find(name: str, task: str) -> Machine:
     raise InvalidParameter(f"{cause}.{hint} There are {', '.join(fitting)}.")
 
 
+def is_simple(table: Table, column: Column) -> bool:
+    """Whether a column holds numbers, categories or sequences that compare place by place."""
+    if column.kind != "sequence":
+        return column.kind in ("number", "category")
+    return are_aligned(table.frame[column.name].to_pylist())
+
+
 def choose(table: Table, name: str | None, kernel: object) -> tuple[Machine, str]:
     """Return the machine for a table, and why it is that one."""
     task = task_of(table)
-    usual = next(row for row in MACHINES if row.task == task)
     if name is not None:
         machine = find(name, task)
         if not machine.takes_kernel:
-            _check_numbers(machine, table, kernel)
+            _check_columns(machine, table, kernel)
         if len(table) > machine.most_rows:
             raise InvalidParameter(
                 f"The machine {name!r} takes too long for the {len(table):,} rows of "
                 f"{table.source}: {machine.most_rows:,} are the most. Choose another machine."
             )
         return machine, f"{machine.title}, as asked for"
-    if len(table) > MANY_ROWS and kernel is None and not _other_columns(table):
-        plain = next(row for row in MACHINES if row.task == task and not row.takes_kernel)
-        return plain, (
-            f"{plain.title}: {len(table):,} rows of numbers are more than {MANY_ROWS:,}, which it "
-            f"learns from in seconds; --machine {usual.name} takes longer and may do better"
-        )
-    return usual, f"{usual.title}, the usual one for {_words(task)}"
-
-
-def _check_numbers(machine: Machine, table: Table, kernel: object) -> None:
+    fitting = [row for row in MACHINES if row.task == task]
+    with_kernel = next(row for row in fitting if row.takes_kernel)
     if kernel is not None:
-        raise InvalidParameter(
-            f"The machine {machine.name!r} has no kernel. Leave the kernel away, or choose another "
-            "machine."
+        return with_kernel, f"{with_kernel.title}, the usual one for {_words(task)} with a kernel"
+    plain = next(row for row in fitting if row.row.takes == "numbers")
+    contends = not fitting[0].refused(table)
+    most = CONTEST_ROWS if contends else MANY_ROWS
+    if len(table) > most and not plain.refused(table):
+        return plain, (
+            f"{plain.title}: {len(table):,} rows of numbers are more than {most:,}, and it learns "
+            f"from them in seconds; --machine {fitting[0].name if contends else with_kernel.name} "
+            "takes longer and may do better"
         )
-    others = _other_columns(table)
-    if others:
+    if contends:
+        return fitting[0], f"{fitting[0].title}, the usual one for {_words(task)} from a table"
+    return with_kernel, f"{with_kernel.title}, the usual one for {_words(task)} from such columns"
+
+
+def _check_columns(machine: Machine, table: Table, kernel: object) -> None:
+    if kernel is not None:
+        own = "chooses its kernels itself" if machine.contends else "has no kernel"
         raise InvalidParameter(
-            f"The machine {machine.name!r} takes numbers only, and column {shown(others[0])} of "
+            f"The machine {machine.name!r} {own}. Leave the kernel away, or choose another machine."
+        )
+    others = machine.refused(table)
+    if table.is_sparse and others:
+        raise InvalidParameter(
+            f"The machine {machine.name!r} does not take the sparse columns of {table.source}. "
+            "Choose another machine."
+        )
+    if others:
+        what = "numbers and categories" if machine.contends else "numbers"
+        raise InvalidParameter(
+            f"The machine {machine.name!r} takes {what} only, and column {shown(others[0])} of "
             f"{table.source} holds none. Choose a machine with a kernel."
         )
-
-
-def _other_columns(table: Table) -> list[str]:
-    return [str(c.name) for c in table.columns if c.used and c.kind != "number"]
 
 
 def _words(task: str) -> str:

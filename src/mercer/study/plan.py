@@ -19,6 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.expression import parse_kernel
 from mercer.study import machines
 from mercer.study.machines import Machine
+from mercer.study.vote import contest_in_words
 
 FEWEST_ROWS = 8
 """Fewer rows cannot be split for training, choice and test."""
@@ -52,6 +53,12 @@ class Plan:
     def y(self) -> Any:
         """The answers of all rows."""
         return self.prepared.y
+
+    def time_left(self, time_limit: float | None) -> float | None:
+        """Return what is left of a limit of time, a little at least; None where there is none."""
+        if time_limit is None:
+            return None
+        return max(time_limit - (time.perf_counter() - self.began), time_limit / 10)
 
     def rows(self, index: IntArray) -> Any:
         """Return some rows, prepared."""
@@ -149,6 +156,8 @@ def _kernel(
     aside = tuple(
         f"{c.name} is set aside: {c.reason}." for c in table.columns if not c.used and given is None
     )
+    if machine.contends:
+        return None, (*contest_in_words(table), *aside)
     if not machine.takes_kernel:
         return None, ("A weight for each column; no kernel is needed.", *aside)
     if given is None:

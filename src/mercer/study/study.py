@@ -37,6 +37,7 @@ from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_sho
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
 from mercer.study.references import usual_methods
 from mercer.study.suspicions import suspicions
+from mercer.study.vote import search_vote
 from mercer.study.watching import noted
 from mercer.tuning.tune import tune
 
@@ -56,7 +57,7 @@ class Study:
     Attributes
     ----------
     model : estimator
-        A pipeline that scales numbers and ends in the machine.
+        An automatic machine, or a pipeline that scales numbers and ends in the machine.
     schema : Schema
         What new data have to look like.
     source, kernel, machine, why : str
@@ -127,7 +128,10 @@ class Study:
             The column to predict.
         kernel : str or Kernel, optional
             For example ``"rbf(age, bmi) + delta(sex)"``; one for the columns is proposed otherwise.
-        machine : {"svc", "nusvc", "svr", "nusvr", "kernelridge", "gp", "linear"}, optional
+        machine : {"auto", "svc", "nusvc", "klr", "logistic", "svr", "nusvr", "kernelridge", "gp", \
+"linear"}, optional
+            By default ``"auto"``, a contest of kernel machines, for numbers and categories; a
+            support vector machine for other columns, and where a kernel is given.
         task : {"classes", "number"}, optional
             What the target is, where you know better.
         test_share : float
@@ -294,8 +298,9 @@ def run(
     notes = list(plan.notes)
     with noted(notes):
         search = search_machine(
-            plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring
-        )
+            plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring,
+            score=score,
+        )  # fmt: skip
     stopped = _stopped(search, plan.began, time_limit)
     with finishing():
         with noted(notes):
@@ -303,7 +308,7 @@ def run(
             beside = usual_methods(plan, X, y, stopped, time_limit, notes)
         doubts = suspicions(plan.table)
         machine = last_step(model)
-        kernel = format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
+        kernel = _kernel_in_words(machine)
         seconds = time.perf_counter() - plan.began
         names = _row_names(plan)
         record = describe(
@@ -357,11 +362,12 @@ def search_machine(
     callback: Watch | None,
     notes: list[str],
     scoring: str | None = None,
+    score: str | None = None,
 ) -> Any:
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
     rows = plan.train
-    if len(y) > TUNED_ROWS:
+    if len(y) > TUNED_ROWS and not plan.machine.contends:
         _, some = split(y, classes, TUNED_ROWS / len(y), plan.random_state)
         X, y, rows = take_objects(X, some), y[some], rows[some]
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
@@ -371,6 +377,9 @@ def search_machine(
         # What ranks rows well may still never answer a rare class, unless its errors cost more.
         machine.set_params(class_weight="balanced")
         notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
+    if plan.machine.contends:
+        left = plan.time_left(time_limit)
+        return search_vote(machine, X, y, score=score, time_limit=left, callback=callback)
     return tune(
         machine,
         X,
@@ -389,6 +398,8 @@ def _final(
 ) -> Any:
     """Return the chosen machine, fitted to all training rows, with probabilities if it can."""
     best = search.best_estimator_
+    if plan.machine.contends:
+        return best
     parameters = last_step(best).get_params(deep=False)
     probable = "probability" in parameters and len(y) <= MANY_ROWS and not stopped
     if not probable and len(y) <= TUNED_ROWS:
@@ -405,6 +416,13 @@ def _final(
     if limited:
         machine.set_params(time_limit=None)
     return model
+
+
+def _kernel_in_words(machine: Model) -> str:
+    """Return the kernel of a machine as text; that of the first member of a vote."""
+    if hasattr(machine, "leaderboard_"):
+        return str(machine.leaderboard_[0]["kernel"])
+    return format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
 
 
 def last_step(model: Model) -> Any:

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from mercer import AutoClassifier, AutoRegressor, certify, load, load_data, read_table, save
 from mercer.estimators.automatic import auto_machine
 from mercer.estimators.automatic.auto_classifier import fit_logits
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidParameter
 
 
 def mixed(n, seed=0):
@@ -159,3 +159,103 @@ def test_bad_input_is_named():
         AutoRegressor().fit(frame, None)
     with pytest.raises(ValueError, match="feature names"):
         AutoClassifier(time_limit=0.1).fit(frame, CLASSES).predict(frame.drop(columns="size"))
+
+
+# ---- being watched, interrupted, judged --------------------------------------------------------
+
+
+def test_the_contest_can_be_watched(model):
+    seen = []
+    machine = AutoClassifier()
+    with machine.using(lambda *told: seen.append(told)):
+        machine.fit(pd.DataFrame(FRAME), CLASSES)
+    assert [done for done, _, _ in seen] == list(range(1, len(machine.leaderboard_) + 1))
+    assert all(done <= total for done, total, _ in seen)
+    assert seen[-1][2] == machine.score_ == model.score_
+    assert machine.stopped_ == ""
+    assert "_watch" not in vars(machine)
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    def press(done, total, best):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    machine = AutoClassifier()
+    with machine.using(press):
+        machine.fit(pd.DataFrame(FRAME), CLASSES)
+    assert machine.stopped_ == "interrupted"
+    assert len(machine.leaderboard_) == 4
+    assert machine.predict(pd.DataFrame(TEST)).shape == (200,)
+    assert AutoClassifier(time_limit=1e-6).fit(pd.DataFrame(FRAME), CLASSES).stopped_ == (
+        "time limit"
+    )
+
+
+def test_all_members_are_judged_again_from_the_data(model):
+    frame = pd.DataFrame(FRAME)
+    found = certify(model, frame, CLASSES)
+    assert found.primal == pytest.approx(sum(c.primal for c in model.certificates_), rel=1e-9)
+    assert found.relative_gap < 1e-9
+    other = certify(model, frame, np.roll(CLASSES, 1))
+    assert other.relative_gap > 1e-3
+    numbers = AutoRegressor(time_limit=0.2).fit(frame, SIGNAL)
+    assert certify(numbers, frame, SIGNAL).relative_gap < 1e-9
+    with pytest.raises(InvalidInput, match="classes that the model was fitted on"):
+        certify(model, frame, np.full(len(frame), "sideways"))
+    with pytest.raises(InvalidParameter, match="no weights of rows"):
+        certify(model, frame, CLASSES, np.ones(len(frame)))
+
+
+@pytest.mark.parametrize("case", ["two classes", "weighted", "three classes", "number"])
+def test_the_decision_is_a_sum_of_the_members_expansions(case, model):
+    frame, new = pd.DataFrame(FRAME), pd.DataFrame(TEST)
+    machine = model
+    if case == "weighted":
+        machine = AutoClassifier(class_weight={"up": 1, "down": 9}, time_limit=0.3)
+        machine.fit(frame, CLASSES)
+    if case == "three classes":
+        machine = AutoClassifier(time_limit=0.3).fit(frame, np.digitize(SIGNAL, [-0.5, 0.5]))
+    if case == "number":
+        machine = AutoRegressor(time_limit=0.3).fit(frame, 100 + 7 * SIGNAL)
+    parts, constants = machine.voter_functions()
+    total = constants + sum(
+        part.expansion(part.coordinates(new)).reshape(len(new), -1) for part in parts
+    )
+    answer = machine.predict(new) if case == "number" else machine.decision_function(new)
+    np.testing.assert_allclose(total.reshape(answer.shape), answer, rtol=1e-7, atol=1e-7)
+
+
+def test_class_weights_move_answers_and_not_probabilities():
+    random = np.random.default_rng(3)
+    X = random.normal(size=(300, 2))
+    y = np.where(X[:, 0] + random.normal(size=300) > 1.8, "rare", "usual")
+    plain = AutoClassifier().fit(X, y)
+    fair = AutoClassifier(class_weight="balanced").fit(X, y)
+    np.testing.assert_array_equal(fair.predict_proba(X), plain.predict_proba(X))
+    found = [(machine.predict(X) == "rare")[y == "rare"].mean() for machine in (plain, fair)]
+    assert found[1] > found[0] + 0.2
+    share = (y == "rare").mean()
+    np.testing.assert_array_equal(fair.predict(X) == "rare", fair.predict_proba(X)[:, 0] > share)
+    with pytest.raises(InvalidParameter, match="not positive"):
+        AutoClassifier(class_weight={"rare": 0.0, "usual": 1.0}).fit(X, y)
+
+
+def test_copied_rows_do_not_lead_the_choice():
+    """Of noise nothing can be learnt, however often each row is copied."""
+    random = np.random.default_rng(8)
+    X, y = random.normal(size=(60, 3)), random.permutation(np.repeat([0, 1], 30))
+    copied = AutoClassifier().fit(np.tile(X, (4, 1)), np.tile(y, 4))
+    assert copied.score_ < 0.7
+    assert (~np.isnan(copied.loo_values_[:, 0])).sum() == 60
+    once = AutoClassifier().fit(X, y)
+    np.testing.assert_allclose(copied.decision_function(X), once.decision_function(X), atol=1e-3)
+
+
+def test_equal_rows_of_few_categories_are_no_copies():
+    random = np.random.default_rng(9)
+    frame = pd.DataFrame({"sex": random.choice(["f", "m"], 300), "class": random.choice(3, 300)})
+    y = random.random(300) < np.where(frame["sex"] == "f", 0.8, 0.2)
+    machine = AutoClassifier().fit(frame, y)
+    assert not np.isnan(machine.loo_values_).any()
+    assert machine.score(frame, y) > 0.7

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from mercer.estimators.automatic.table_coding import TableCoding, codes_of_categories
+from mercer.estimators.automatic.table_coding import TableCoding, are_aligned, codes_of_categories
 from mercer.exceptions import InvalidInput
 
 DATA = {
@@ -58,3 +58,26 @@ def test_new_rows():
 def test_columns_that_never_change_or_are_empty():
     coding = TableCoding.of(np.array([[1.0, np.nan], [1.0, np.nan]]))
     np.testing.assert_array_equal(coding.transform(np.array([[1.0, np.nan]])), [[0, 0, 1]])
+
+
+def test_sequences_of_one_length_are_a_category_for_each_place():
+    dna = ["ACGTACGT", "ACGTACGA", None, "TCGTAC-T"]
+    coding = TableCoding.of(pd.DataFrame({"dna": dna, "x": [1.0, 2.0, 3.0, 4.0]}))
+    assert coding.names[:4] == ["dna[1] = A", "dna[1] = T", "dna is missing", "dna[2] = C"]
+    assert coding.owners[:4] == ["dna[1]", "dna[1]", "dna[1]", "dna[2]"]
+    assert coding.names[-1] == "x"
+    Z = coding.transform(pd.DataFrame({"dna": ["ACGTACGT", "AG", ""], "x": [0.0, 0.0, 0.0]}))
+    known = dict(zip(coding.names, Z.T, strict=True))
+    assert known["dna[1] = A"].tolist() == [1, 1, 0]
+    assert known["dna[2] = C"].tolist() == [1, 0, 0]
+    assert known["dna[8] = T"].tolist() == [1, 0, 0]
+    assert known["dna is missing"].tolist() == [0, 0, 1]
+
+
+def test_what_is_no_sequence_stays_a_category():
+    assert are_aligned(["ACGTACGT", "TTTTACGT", "", None])
+    assert not are_aligned(["ACGTACGT", "TTTTACG"])
+    assert not are_aligned(["ACGTACGT"] * 3 + ["TTTTACGT"])
+    assert not are_aligned(["2020 May", "2021 May"])
+    assert not are_aligned(["Bob", "Amy"])
+    assert not are_aligned([None, ""])

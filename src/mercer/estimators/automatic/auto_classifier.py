@@ -9,16 +9,18 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import LABELS, Number, Numbers, State, WrongState
 from mercer._sklearn import StrOptions, check_targets
-from mercer._typing import Array, IntArray, Objects, Targets
+from mercer._typing import Array, ClassWeights, IntArray, Objects, Targets
 from mercer.estimators.automatic.auto_machine import AutoMachine
 from mercer.estimators.automatic.measures import CLASS_MEASURES
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.logistic_regression import read_classes
 from mercer.estimators.ridge.kernel_ridge_classifier import signs_of, winners
+from mercer.exceptions import InvalidInput, InvalidParameter
 
 
 @parameters
@@ -39,10 +41,14 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     scoring : {"auc", "log_loss", "brier"}
         What decides the contest: the area under the ROC curve (of several classes the mean by
         their shares), the logarithmic loss of calibrated probabilities, or the squared error.
+    class_weight : dict or "balanced", optional
+        What it costs to miss a row of each class. The answer is the class of the greatest
+        w_c P(c | x), which costs least on average; probabilities do not depend on it. With
+        ``"balanced"``, w_c = n/(c n_c): rare classes are answered more often.
     max_members : int
         The most machines in the vote.
     time_limit : float, optional
-        Seconds after which nothing more is tried.
+        Seconds after which nothing more is tried; Ctrl-C does the same.
     random_state : int
         Of the rows that take part, where there are more than 3,000.
 
@@ -60,6 +66,8 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         far it is behind the best and the noise of that, whether it is in the vote, seconds.
     alignments_ : dict
         The centred alignment of each column with the classes, the greatest first.
+    stopped_ : str
+        Why the contest ended early: ``"time limit"``, ``"interrupted"``, or nothing.
     score_ : float
         The score of the best machine, of which it was chosen: a little too good.
     loo_values_ : array of shape (n, functions)
@@ -67,6 +75,8 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         no part.
     calibration_, biases_ : float, array of shape (c,)
         a and b.
+    class_weight_ : array of shape (c,)
+        The w_c.
 
     Examples
     --------
@@ -82,6 +92,7 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         "classes_": LABELS,
         "calibration_": Number(low=0),
         "biases_": Numbers("classes"),
+        "class_weight_": Numbers("classes", low=0),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -91,9 +102,11 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
 
     _: KW_ONLY
     scoring: str = "auc"
+    class_weight: ClassWeights = None
     classes_: Any = field(init=False)
     calibration_: float = field(init=False)
     biases_: Array = field(init=False)
+    class_weight_: Array = field(init=False)
 
     def check_state(self) -> None:
         """Raise :class:`WrongState` where members and classes do not fit."""
@@ -122,6 +135,12 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         y = check_targets(y, multi_output=False, estimator=self)
         check_consistent_length(X, y)
         self.classes_, labels = read_classes(y)
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        if not (self.class_weight_ > 0).all():
+            raise InvalidParameter(
+                f"AutoClassifier: class_weight={self.class_weight!r} has a weight that is not "
+                "positive. Give numbers > 0."
+            )
         Y = signs_of(labels, len(self.classes_))
         self.loo_values_ = self._contend(X, Y, CLASS_MEASURES[self.scoring])
         seen = np.flatnonzero(~np.isnan(self.loo_values_[:, 0]))
@@ -131,16 +150,16 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         return self
 
     def decision_function(self, X: Objects) -> Array:
-        """Return a·F + b: shape (m,) for two classes, the logarithm of the odds, else (m, classes).
+        """Return a·F + b + log w: of shape (m, classes), for two classes (m,), the difference.
 
-        Of several classes these are logarithms of probabilities, up to a constant for each row.
+        Without class weights these are logarithms of probabilities, up to a constant for each row,
+        and of two classes the logarithm of the odds.
         """
-        values = self._mean_values(X)
-        logits = self.calibration_ * _all_classes(values) + self.biases_
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+        scores = self._logits(X) + np.log(self.class_weight_)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Objects) -> Any:
-        """Return the most probable class of each row."""
+        """Return the class of each row that costs least on average: the most probable one."""
         places = winners(self.decision_function(X))
         return self.classes_[places]
 
@@ -150,10 +169,25 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
 
     def predict_log_proba(self, X: Objects) -> Array:
         """Return the logarithms of the probabilities."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return np.asarray(log_softmax(scores, axis=1))
+        return np.asarray(log_softmax(self._logits(X), axis=1))
+
+    # ---- inside --------------------------------------------------------------------------------
+
+    def _logits(self, X: Objects) -> Array:
+        values = self._mean_values(X)
+        return self.calibration_ * _all_classes(values) + self.biases_
+
+    def _targets(self, y: Targets) -> Array:
+        labels = np.asarray(y).ravel()
+        if not np.isin(labels, self.classes_).all():
+            raise InvalidInput("certify: y has to hold the classes that the model was fitted on.")
+        return signs_of(np.searchsorted(self.classes_, labels), len(self.classes_))
+
+    def _units(self) -> tuple[float, Array]:
+        shift = self.biases_ + np.log(self.class_weight_)
+        if len(self.classes_) == 2:
+            return 2 * self.calibration_, shift[1:] - shift[:1]
+        return self.calibration_, shift
 
 
 def fit_logits(F: Array, labels: IntArray, classes: int) -> tuple[float, Array]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -12,16 +14,27 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._files.fields import COUNT, A, ListOf, Numbers, OneOf, Plain, State, WrongState
+from mercer._files.fields import COUNT, TEXT, A, ListOf, Numbers, OneOf, Plain, State, WrongState
+from mercer._interrupts import finishing
 from mercer._sklearn import Interval, num_samples
-from mercer._typing import Array, Objects
-from mercer.estimators.automatic.contest import Candidate, Contest, Entry, race_rows
+from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer.estimators.automatic.contest import (
+    Candidate,
+    Contest,
+    Entry,
+    Watch,
+    race_rows,
+    without_copies,
+)
 from mercer.estimators.automatic.measures import Measure
 from mercer.estimators.automatic.table_coding import TableCoding, codes_of_categories
 from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.ridge.kernel_ridge import KernelRidge
+from mercer.estimators.ridge.ridge_judge import judge_ridge
 from mercer.estimators.state import SEEN
+from mercer.exceptions import InvalidParameter
+from mercer.gram.expansion import Expansion
 from mercer.kernels.encoders import is_frame
 from mercer.kernels.expression import format_kernel
 from mercer.landmarks.choose import Nystrom
@@ -48,6 +61,32 @@ class Member:
         "weights": Numbers("coordinates", low=0),
         "machine": A(KernelRidge),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class VoterFunctions:
+    """What one member adds to the decision functions: Σᵢ aᵢⱼ k(zᵢ, z(x)), without a constant.
+
+    Attributes
+    ----------
+    coding, weights
+        z(x) are the coordinates of a row, times their weights.
+    expansion : Expansion
+        Points, kernel and the aᵢⱼ, the member's share in the mean included.
+    """
+
+    coding: TableCoding
+    weights: Array
+    expansion: Expansion
+
+    @property
+    def owners(self) -> list[str]:
+        """The column of the table that each coordinate belongs to."""
+        return self.coding.owners
+
+    def coordinates(self, X: Objects) -> Array:
+        """Return rows as the member sees them."""
+        return self.coding.transform(X) * self.weights
 
 
 @parameters
@@ -77,6 +116,7 @@ class AutoMachine(CheckedParameters, BaseEstimator):
             Numbers("rows", finite=False), Numbers("rows", "functions", finite=False)
         ),
         "score_": Plain(),
+        "stopped_": TEXT,
     }
 
     def check_state(self) -> None:
@@ -96,6 +136,45 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         check_is_fitted(self)
         return [member.machine.certificate_ for member in self.members_]
 
+    @contextmanager
+    def using(self, watch: Watch | None) -> Iterator[None]:
+        """Let someone watch the contest of a fit inside."""
+        self._watch = watch
+        try:
+            yield
+        finally:
+            del self._watch
+
+    def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Certificate:
+        """Judge all fits from scratch on their training data, as :func:`certify` does."""
+        if sample_weight is not None:
+            raise InvalidParameter(f"certify: {type(self).__name__} has no weights of rows.")
+        X, Y = self._read(X, reset=False), self._targets(y)
+        return Certificate.total(
+            [
+                judge_ridge(
+                    member.machine, self.codings_[member.coding].transform(X) * member.weights,
+                    Y, None,
+                )
+                for member in self.members_
+            ]
+        ).under("")  # fmt: skip
+
+    def voter_functions(self) -> tuple[list[VoterFunctions], Array]:
+        """Return what members add to the decision functions, and the constants of these."""
+        check_is_fitted(self)
+        slope, shift = self._units()
+        parts, constants = [], np.array(shift, dtype=np.float64)
+        for member in self.members_:
+            expansion, own = member.machine.function_expansion()
+            share = slope / len(self.members_)
+            functions = Expansion(
+                expansion.kernel, expansion.points, share * expansion.coefficients
+            )
+            parts.append(VoterFunctions(self.codings_[member.coding], member.weights, functions))
+            constants = constants + share * own
+        return parts, constants
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -103,6 +182,14 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         return tags
 
     # ---- inside --------------------------------------------------------------------------------
+
+    def _targets(self, y: Targets) -> Array:
+        """Return what the members learn for answers ``y``: an array of shape (n, functions)."""
+        raise NotImplementedError
+
+    def _units(self) -> tuple[float, Array]:
+        """Return the factor of the members' mean in the decision functions, and what is added."""
+        raise NotImplementedError
 
     def _read(self, X: Objects, reset: bool) -> Objects:
         if is_frame(X):
@@ -126,25 +213,33 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         if as_category:
             codings.append(TableCoding.of(X, as_category))
         tables = [coding.transform(X) for coding in codings]
-        rows = race_rows(num_samples(X), RACE_ROWS, self.random_state)
-        contest = Contest([Z[rows] for Z in tables], Y[rows], measure, began + _RACE_SHARE * limit)
+        seen = race_rows(num_samples(X), RACE_ROWS, self.random_state)
+        rows = seen[without_copies(tables[0][seen], Y[seen])]
+        contest = Contest(
+            [Z[rows] for Z in tables], Y[rows], measure, began + _RACE_SHARE * limit,
+            vars(self).get("_watch"),
+        )  # fmt: skip
         contest.run()
         voters = contest.voters(self.max_members)
-        growth = math.sqrt(len(Y) / len(rows))
+        # A penalty for rows that count once, for as many as there are; more rows need less of it.
+        growth = len(seen) / len(rows) * math.sqrt(len(Y) / len(seen))
         self.members_ = []
-        for voter in voters:
-            if self.members_ and time.perf_counter() > began + limit:
-                break
-            weights = contest.weights(voter.candidate)
-            machine = KernelRidge(
-                voter.alpha * growth,
-                kernel=voter.kernel,
-                fit_intercept=True,
-                approximation=None if len(rows) == len(Y) else Nystrom(_LANDMARKS),
-            )
-            machine.fit(tables[voter.candidate.coding] * weights, Y)
-            self.members_.append(Member(voter.candidate.coding, weights, machine))
+        # The contest is decided: what is left is short, and worth waiting for.
+        with finishing():
+            for voter in voters:
+                if self.members_ and time.perf_counter() > began + limit:
+                    break
+                weights = contest.weights(voter.candidate)
+                machine = KernelRidge(
+                    voter.alpha * growth,
+                    kernel=voter.kernel,
+                    fit_intercept=True,
+                    approximation=None if len(seen) == len(Y) else Nystrom(_LANDMARKS),
+                )
+                machine.fit(tables[voter.candidate.coding] * weights, Y)
+                self.members_.append(Member(voter.candidate.coding, weights, machine))
         self.codings_ = codings
+        self.stopped_ = contest.stopped
         self.score_ = voters[0].judged.score
         best = codings[voters[0].candidate.coding]
         self.alignments_ = _by_column(best, contest.alignments(voters[0].candidate.coding))

@@ -35,7 +35,7 @@ class AutoRegressor(RegressorMixin, AutoMachine):
     max_members : int
         The most machines in the mean.
     time_limit : float, optional
-        Seconds after which nothing more is tried.
+        Seconds after which nothing more is tried; Ctrl-C does the same.
     random_state : int
         Of the rows that take part, where there are more than 3,000.
 
@@ -52,6 +52,8 @@ class AutoRegressor(RegressorMixin, AutoMachine):
         All that was tried, the best first; scores are in units of the target's deviation.
     alignments_ : dict
         The centred alignment of each column with the target, the greatest first.
+    stopped_ : str
+        Why the contest ended early: ``"time limit"``, ``"interrupted"``, or nothing.
     score_ : float
         The score of the best machine, of which it was chosen: a little too good.
     loo_values_ : array of shape (n,)
@@ -103,14 +105,19 @@ class AutoRegressor(RegressorMixin, AutoMachine):
         check_consistent_length(X, y)
         self.target_mean_ = float(y.mean())
         self.target_scale_ = float(y.std()) or 1.0
-        Y = ((y - self.target_mean_) / self.target_scale_)[:, None]
-        left_out = self._contend(X, Y, NUMBER_MEASURES[self.scoring])
+        left_out = self._contend(X, self._targets(y), NUMBER_MEASURES[self.scoring])
         self.loo_values_ = self._in_units(left_out)
         return self
 
     def predict(self, X: Objects) -> Array:
         """Return the mean of the members' answers for each row."""
         return self._in_units(self._mean_values(X))
+
+    def _targets(self, y: Targets) -> Array:
+        return ((np.asarray(y, dtype=np.float64) - self.target_mean_) / self.target_scale_)[:, None]
+
+    def _units(self) -> tuple[float, Array]:
+        return self.target_scale_, np.array([self.target_mean_])
 
     def _in_units(self, values: Array) -> Array:
         return values[:, 0] * self.target_scale_ + self.target_mean_

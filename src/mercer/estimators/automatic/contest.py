@@ -49,8 +49,15 @@ _FINER = 1.8
 """Between two widths of the first grid, whose steps are about 3."""
 _MOST_GROWTH = 3
 """Times that the widths grow beyond the grid, while the best is at its end."""
+_NEAR = 4
+"""Candidates near the best two, and those of other kernels, in a contest of usual length."""
 _STATISTIC_BYTES = 1 << 28
 """Memory for distances that all widths share: those of 5,000 rows."""
+
+Watch = Callable[[int, int, float], None]
+"""Is told how many candidates were judged, of about how many, and the best score so far."""
+TIME_LIMIT, INTERRUPTED = "time limit", "interrupted"
+"""Why a contest ended before it was through."""
 
 RADIAL: Mapping[str, Callable[[float | str], Kernel]] = {
     "Laplacian": lambda width: Laplacian(length_scale=width),
@@ -58,6 +65,8 @@ RADIAL: Mapping[str, Callable[[float | str], Kernel]] = {
     "RBF": lambda width: RBF(length_scale=width),
 }
 """Kernels with a width: of the L1 distance, and two of the Euclidean one."""
+_LAPLACIANS = ("Laplacian", "L2 Laplacian")
+"""The kernels that are tried first, with all weights; the others start from what suits these."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +140,25 @@ class Contest:
         Judges the values of left-out rows.
     deadline : float
         The time after which no candidate is tried any more; one always is.
+    watch : function, optional
+        Called after each candidate.
+
+    Attributes
+    ----------
+    stopped : str
+        Why it ended early: ``"time limit"``, ``"interrupted"``, or nothing.
     """
 
     def __init__(
-        self, codings: Sequence[Array], Y: Array, measure: Measure, deadline: float
+        self,
+        codings: Sequence[Array],
+        Y: Array,
+        measure: Measure,
+        deadline: float,
+        watch: Watch | None = None,
     ) -> None:
-        self.Y, self._measure, self._deadline = Y, measure, deadline
+        self.Y, self._measure, self._deadline, self._watch = Y, measure, deadline, watch
+        self.stopped = ""
         self._coordinates = [Coordinates(Z, Y) for Z in codings]
         self._entries: dict[Candidate, Entry] = {}
 
@@ -153,11 +175,25 @@ class Contest:
         """Return the alignments of the columns of a coding."""
         return self._coordinates[coding].alignments
 
+    @property
+    def usual_length(self) -> int:
+        """About how many candidates are judged, unless widths have to grow."""
+        first = len(POWERS) * len(_LAPLACIANS) * len(self._coordinates)
+        return first + _LEADERS * len(_FIRST_WIDTHS) + 2 * _NEAR
+
     def run(self) -> None:
+        """Judge candidates; Ctrl-C ends it as a deadline does, once there is one to choose."""
+        try:
+            self._search()
+        except KeyboardInterrupt:
+            if not self._entries:
+                raise
+            self.stopped = INTERRUPTED
+
+    def _search(self) -> None:
         """Try kernels and weights at one width, then widths of the best, then what is near."""
         codings = range(len(self._coordinates))
-        laplacians = ("Laplacian", "L2 Laplacian")
-        self.try_all(Candidate(c, p, k) for p in POWERS for c in codings for k in laplacians)
+        self.try_all(Candidate(c, p, k) for p in POWERS for c in codings for k in _LAPLACIANS)
         self.try_all(
             entry.candidate.wider(factor)
             for entry in self.entries[:_LEADERS]
@@ -179,8 +215,16 @@ class Contest:
             known = candidate in self._entries
             no_width = candidate.kernel not in RADIAL and candidate.width != 1.0
             late = bool(self._entries) and time.perf_counter() > self._deadline
-            if not known and not no_width and not late:
-                self._entries[candidate] = self._judge(candidate)
+            if known or no_width:
+                continue
+            if late:
+                self.stopped = TIME_LIMIT
+                return
+            self._entries[candidate] = self._judge(candidate)
+            if self._watch is not None:
+                done = len(self._entries)
+                best = max(entry.judged.score for entry in self._entries.values())
+                self._watch(done, max(done, self.usual_length), best)
 
     def voters(self, most: int) -> list[Entry]:
         """Return the best few whose distance to the best one is not more than its noise."""
@@ -238,3 +282,19 @@ def race_rows(count: int, most: int, random_state: int) -> IntArray:
     """Return the rows of a contest in random order: all, or as many as it can take."""
     order = np.random.default_rng(random_state).permutation(count)
     return order[:most].astype(np.intp)
+
+
+def without_copies(Z: Array, Y: Array) -> IntArray:
+    """Return the rows of which each is there once, in order; all where equal rows may be chance.
+
+    Leave-one-out learns the copy of a row by heart, and would choose whatever is good at that. But
+    people of one sex, class and age are no copies of each other: equal rows are taken for copies
+    only where the columns have so many different values that, independent of each other, hardly
+    two of n rows would be equal (more than n² combinations).
+    """
+    n = len(Z)
+    found = np.unique(np.hstack([Z, Y]), axis=0, return_index=True)[1]
+    if len(found) == n:
+        return np.arange(n)
+    combinations = sum(np.log(len(np.unique(column))) for column in Z.T)
+    return np.sort(found) if combinations > 2 * np.log(n) else np.arange(n)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer._files.fields import FLAG, TEXT, A, ListOf, Number, State
+from mercer._files.fields import COUNT, FLAG, TEXT, A, ListOf, Number, State
 from mercer._typing import Array, Column, Objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing
@@ -18,6 +19,10 @@ MOST_LEVELS = 200
 which are alike only in that they are rare."""
 FEW_VALUES = 10
 """Whole numbers of so many different values at most may be codes of categories: 10 digits."""
+SHORTEST_SEQUENCE = 8
+"""Letters of the shortest texts that are sequences: codes of fewer letters are categories."""
+_LETTERS = re.compile(r"[A-Za-z*-]+\Z")
+"""Letters of sequences, with the signs for a stop and for a gap."""
 _FEWEST_VALUES = 3
 """Two values are the same as a number and as categories, up to a scale."""
 
@@ -40,7 +45,8 @@ class ColumnCode:
 
     A number is standardised, (x − centre)/scale, with ``fill`` where it is missing; a category has
     a coordinate of 0 or 1 for each of its ``levels``, and none for a level that was never seen.
-    With ``missing`` there is one more coordinate, which tells where a value is missing.
+    With ``missing`` there is one more coordinate, which tells where a value is missing. With a
+    ``place`` from 1 on, the levels are letters that stand there in a sequence.
     """
 
     name: str
@@ -49,11 +55,13 @@ class ColumnCode:
     fill: float = 0.0
     centre: float = 0.0
     scale: float = 1.0
+    place: int = 0
 
     STATE: ClassVar[State] = {
         "name": TEXT,
         "levels": ListOf(TEXT),
         "missing": FLAG,
+        "place": COUNT,
         **dict.fromkeys(("fill", "centre", "scale"), Number()),
     }
 
@@ -79,10 +87,27 @@ class ColumnCode:
             column.name, [], missing, fill, float(filled.mean()), scale if scale > tiny else 1.0
         )
 
+    @classmethod
+    def places_of(cls, column: NamedColumn) -> list[ColumnCode]:
+        """Learn a code for each place of a column of sequences, which all have one length."""
+        known = [text for text in column.values if text]
+        letters = np.array([list(text) for text in known])
+        gaps = len(known) < len(column.values)
+        return [
+            # Where a sequence is missing is told once.
+            cls(column.name, np.unique(at).tolist(), gaps and place == 1, place=place)
+            for place, at in enumerate(letters.T, 1)
+        ]
+
+    @property
+    def owner(self) -> str:
+        """What the column is called, or its place: ``dna[31]``."""
+        return f"{self.name}[{self.place}]" if self.place else self.name
+
     @property
     def names(self) -> list[str]:
         """What the coordinates are called."""
-        levels = [f"{self.name} = {level}" for level in self.levels] or [self.name]
+        levels = [f"{self.owner} = {level}" for level in self.levels] or [self.owner]
         return [*levels, f"{self.name} is missing"] if self.missing else levels
 
     def coordinates(self, values: Column) -> Array:
@@ -90,6 +115,11 @@ class ColumnCode:
         if self.levels:
             texts = _texts(values)
             gone = np.array([text is None for text in texts])
+            if self.place:
+                # A slice: a sequence that ends before has nothing there.
+                at = slice(self.place - 1, self.place)
+                texts = np.array([(text or "")[at] for text in texts], dtype=object)
+                gone = texts == ""
             main = texts[:, None] == np.array(self.levels, dtype=object)
         else:
             gone = np.isnan(values)
@@ -103,7 +133,8 @@ class TableCoding:
     """How a table becomes rows of numbers, learnt from training rows alone.
 
     Columns of frames (pandas, polars, pyarrow) may hold numbers, truth values, dates, texts or
-    categories; arrays hold numbers. NaN and nulls are missing values.
+    categories; arrays hold numbers. NaN and nulls are missing values. Sequences of one length, such
+    as aligned DNA, are a category for each place.
     """
 
     codes: list[ColumnCode]
@@ -113,7 +144,12 @@ class TableCoding:
     @classmethod
     def of(cls, X: Objects, as_category: Sequence[str] = ()) -> TableCoding:
         """Learn the codes; ``as_category`` names columns of numbers that are categories."""
-        codes = [ColumnCode.of(column, column.name in as_category) for column in columns_of(X)]
+        codes: list[ColumnCode] = []
+        for column in columns_of(X):
+            if not column.is_number and are_aligned(column.values):
+                codes += ColumnCode.places_of(column)
+            else:
+                codes.append(ColumnCode.of(column, column.name in as_category))
         if not codes:
             raise InvalidInput("The table has no columns; at least one is needed.")
         return cls(codes)
@@ -125,8 +161,8 @@ class TableCoding:
 
     @property
     def owners(self) -> list[str]:
-        """The column that each coordinate belongs to."""
-        return [code.name for code in self.codes for _ in code.names]
+        """The column, or the place in a column of sequences, that each coordinate belongs to."""
+        return [code.owner for code in self.codes for _ in code.names]
 
     def transform(self, X: Objects) -> Array:
         """Return the rows as numbers, in the order of the training columns."""
@@ -157,6 +193,22 @@ def columns_of(X: Objects) -> Iterator[NamedColumn]:
         yield NamedColumn(str(column.name), _plain_values(column))
 
 
+def are_aligned(texts: Sequence[str | None]) -> bool:
+    """Whether texts are sequences of letters that can be compared place by place.
+
+    They have one length, unless they are empty, and most of them are different: as categories they
+    would say nothing.
+    """
+    known = [text for text in texts if text]
+    lengths = {len(text) for text in known}
+    return (
+        len(lengths) == 1
+        and lengths.pop() >= SHORTEST_SEQUENCE
+        and len(set(known)) > len(known) / 2
+        and all(_LETTERS.match(text) for text in known)
+    )
+
+
 def codes_of_categories(X: Objects) -> list[str]:
     """Return the columns of few different whole numbers, which may stand for categories."""
     found = []
@@ -180,9 +232,15 @@ def _plain_values(column: Column) -> Any:
         gone = column.is_null().to_numpy()
         ticks = column.cast(nw.Datetime("us")).cast(nw.Int64).fill_null(0).to_numpy()
         return np.where(gone, np.nan, np.asarray(ticks, dtype=np.float64) / 86_400e6)
-    values = column.to_list()
-    if kind.is_numeric() or kind == nw.Boolean:
-        floats = [np.nan if is_missing(value) else float(value) for value in values]
+    numeric = kind.is_numeric() or kind == nw.Boolean
+    whole = numeric and not column.null_count()
+    values = [] if whole else column.to_list()
+    if numeric:
+        floats: Any = (
+            column.to_numpy()
+            if whole
+            else [np.nan if is_missing(value) else float(value) for value in values]
+        )
         found = np.array(floats, dtype=np.float64)
         if np.isinf(found).any():
             row = int(np.flatnonzero(np.isinf(found))[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,9 +12,9 @@ from scipy import sparse
 
 from mercer import _fast
 from mercer._typing import Array, Parameter
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.coalitions import Game, Over
+from mercer.kernels.coalitions import Game, Over, ProductGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
@@ -241,13 +240,28 @@ class Radial(Bandwidth):
         mixture = self.mixture()
         if self.over_columns is not None or mixture is None:
             return super().games(a, b)
-        games: list[Game] = []
-        lengths = np.asarray(self.rate**-0.5 if self.scales is None else self.scales)
-        for rate, weight in zip(*mixture, strict=True):
-            part = RBF(length_scale=(lengths / math.sqrt(rate)).tolist())
-            games += [game.scaled(float(weight)) for game in part.games(a, b)]
+        # All widths share the squared differences of the columns.
+        squares = self._squares_of_columns(a[self.encoder], b[self.encoder])
+        players = tuple(range(squares.shape[2]))
+        games: list[Game] = [
+            ProductGame(players, np.exp(-0.5 * rate * squares), float(weight))
+            for rate, weight in zip(*mixture, strict=True)
+        ]
         games[0] = replace(games[0], error=self._mixture_error(*mixture))
         return games
+
+    def _squares_of_columns(self, a: Vectors, b: Vectors) -> Array:
+        """Return the scaled squared differences, of shape (len(a), len(b), columns)."""
+        if a.dimension != b.dimension:
+            raise InvalidInput(
+                f"{self}: the rows have {a.dimension} columns, the points {b.dimension}."
+            )
+        lengths = np.asarray(self.rate**-0.5 if self.scales is None else self.scales)
+        lengths = np.broadcast_to(lengths, a.dimension)
+        squares = np.empty((len(a), len(b), a.dimension))
+        for j, length in enumerate(lengths):
+            squares[:, :, j] = ((a.column(j).values - b.column(j).values.T) / length) ** 2
+        return squares
 
     def _mixture_error(self, rates: Array, weights: Array) -> float:
         """Return the largest distance between k and its mixture, over distances of all sizes."""
