@@ -45,18 +45,33 @@ class LeftOutFunctions:
     definite: bool
 
 
+@dataclass(frozen=True, eq=False)
+class RestatedFit:
+    """The problems of a fit, stated again from its data, and its answers to them.
+
+    Attributes
+    ----------
+    plan : BoxPlan
+        The problems, with the parameters that were found.
+    gram : GramMatrix
+        The matrix of the training rows in float64, which no solver has touched.
+    coefficients : array of shape (n, functions)
+        One row for each row of the matrix, one column for each function.
+    """
+
+    plan: BoxPlan[DecisionRule]
+    gram: GramMatrix
+    coefficients: Array
+
+
 def leave_out(
-    plan: BoxPlan[DecisionRule],
-    gram: GramMatrix,
-    coefficients: Array,
+    fit: RestatedFit,
     certificate: Certificate,
     name: str,
     threads: int | None,
 ) -> LeftOutFunctions:
-    """Solve the problems of a plan without each row, from the coefficients of the fitted machine.
-
-    ``coefficients`` has one row for each row of the matrix, one column for each function.
-    """
+    """Solve the problems of a plan without each row, from the coefficients of the fitted machine."""
+    plan, gram = fit.plan, fit.gram
     if not all(can_leave_out(problem) for _, problem in plan.problems):
         raise InvalidParameter(
             f"leave_one_out: without a row, the problem of {name} is another one: its sums of "
@@ -76,7 +91,7 @@ def leave_out(
     K = gram.dense()
     definite = gram.definite is Definite.POSITIVE or is_semidefinite(K)
     functions = []
-    for (rows, problem), column in zip(plan.problems, coefficients.T, strict=True):
+    for (rows, problem), column in zip(plan.problems, fit.coefficients.T, strict=True):
         held = column[rows]
         if len(problem) == len(rows):
             start = held
