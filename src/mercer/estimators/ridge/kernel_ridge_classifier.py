@@ -33,6 +33,7 @@ from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.estimators.svm.calibration import fit_slope, probabilities
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
@@ -250,6 +251,10 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
     def predict_log_proba(self, X: Objects) -> Array:
         """Return the logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        return Expansion(self.kernel_, self._fit_points, self.dual_coef_.T), self.intercept_
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Certificate:
         """Judge the fit from scratch on its training data, as :func:`certify` does."""
