@@ -224,7 +224,9 @@ def test_words():
         f"this answer stands unless at least {count} of the 70 rows are wrong"
     )
     one = m.WrongRows(np.array([1]), np.array([0]), 1_000, "removed")
-    assert one.sentence(0).endswith("at least 1 of the 1,000 rows is left out")
+    assert one.sentence(0).endswith("it is not proven to stand if one is left out")
+    two = m.WrongRows(np.array([2]), np.array([0]), 1_000, "relabelled")
+    assert two.sentence(0).endswith("at least 2 of the 1,000 rows are relabelled")
     assert "40 answers, 70 training rows" in repr(found)
 
 

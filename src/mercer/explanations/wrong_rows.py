@@ -45,10 +45,9 @@ class WrongRows:
         if count < 1:
             return "this answer is too close to call for the data as they are"
         wrong = {"any": "wrong", "removed": "left out"}.get(self.change, "relabelled")
-        be = "is" if count == 1 else "are"
-        return (
-            f"this answer stands unless at least {count:,} of the {self.rows:,} rows {be} {wrong}"
-        )
+        if count == 1:
+            return f"this answer may hang on one row: it is not proven to stand if one is {wrong}"
+        return f"this answer stands unless at least {count:,} of the {self.rows:,} rows are {wrong}"
 
     def __repr__(self) -> str:
         more = float((self.counts > 1).mean()) if len(self.counts) else 0.0

@@ -17,7 +17,7 @@ from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
-from mercer.report import explain, phrases, pictures, surface, table, text
+from mercer.report import explain, phrases, pictures, shares, surface, table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.paired import FittedReference, measure, said_by
 from mercer.report.predicted import Predicted, predict
@@ -165,6 +165,9 @@ def describe(
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         references=beside,
         suspicions=doubts,
+        shares=shares.shares(
+            anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows
+        ),
     )
 
 

@@ -63,7 +63,7 @@ def _environment() -> Any:
         ) from None
     from markupsafe import Markup
 
-    from mercer.report import charts
+    from mercer.report import charts, share_charts
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mercer.report", "templates"),
@@ -76,7 +76,12 @@ def _environment() -> Any:
         number=text.number, fixed=text.fixed, percent=text.percent, counted=text.counted
     )
     environment.globals.update(
-        charts=charts, phrases=phrases, own=Markup, enumerate=enumerate, zip=zip
+        charts=charts,
+        share_charts=share_charts,
+        phrases=phrases,
+        own=Markup,
+        enumerate=enumerate,
+        zip=zip,
     )
     return environment
 

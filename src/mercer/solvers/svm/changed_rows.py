@@ -176,7 +176,7 @@ class _Remainders:
         alike: BoolArray = signs == np.sign(values)
         # The sums of the most harmful terms, for 0, 1, … changed rows.
         pushes = _greatest_sums(np.maximum(signs[:, None] * signed * self.new_products, 0.0), most)
-        squares = np.zeros(1)
+        squares: Array = np.zeros(1)
         if most > 0:
             terms = np.outer(signed, signed) * self.products
             squares = _greatest_squares(np.maximum(terms, 0.0, out=terms), most)
