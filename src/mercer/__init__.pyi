@@ -83,6 +83,8 @@ from mercer.explanations.leave_one_out import (
     leave_one_out as leave_one_out,
 )
 from mercer.explanations.shapley import explain as explain
+from mercer.explanations.within import Within as Within, explain_within as explain_within
+from mercer.explanations.wrong_rows import WrongRows as WrongRows, wrong_rows as wrong_rows
 from mercer.generative.hidden_markov import HiddenMarkovModel as HiddenMarkovModel
 from mercer.generative.mixture import GaussianMixture as GaussianMixture
 from mercer.generative.normal import Gaussian as Gaussian

@@ -159,6 +159,8 @@ def test_shares_add_up_and_unused_columns_get_nothing(columns, rows, seed, kerne
         (m.KernelLogisticRegression(), TWO), (m.KernelLogisticRegression(), THREE),
         (m.SVC(approximation=15), TWO), (m.KernelRidge(kernel="rbf", approximation=15), Y),
         (m.KernelLogisticRegression(approximation=15), THREE),
+        (m.KernelRidgeClassifier(1.0), TWO), (m.KernelRidgeClassifier(1.0), THREE),
+        (m.KernelRidgeClassifier(1.0, approximation=15), THREE),
         (m.GaussianProcessRegressor(m.RBF(length_scale=1.0) + m.White(0.1), approximation=15), Y),
         (m.Ridge(), Y), (m.LogisticRegression(), THREE), (m.LinearSVC(), TWO),
     ],

@@ -278,3 +278,31 @@ def test_it_prints(browser, pages):
         assert page.locator("#panels .point[open]").is_visible()
         page.set_viewport_size({"width": 673, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= 673
+
+
+def test_shares_of_columns_are_drawn_with_their_numbers(browser, pages):
+    record = cases.two_classes()
+    shares = record.shares
+    with Visit(browser, pages["two_classes"]) as page:
+        bars = page.locator("#why .importance rect.for")
+        assert bars.count() == len(shares.columns) == 12
+        widths = [bars.nth(i).bounding_box()["width"] for i in range(12)]
+        ratio = widths[1] / widths[0]
+        assert abs(ratio - shares.importance[1] / shares.importance[0]) < 0.01
+        words = page.locator("#why .importance text").all_text_contents()
+        assert words[0] == shares.columns[0]
+        assert float(words[1]) == pytest.approx(shares.importance[0], rel=1e-2)
+        assert page.locator("#why .effect").count() == 5
+        drawn = page.locator("#why .effect").first.locator(".mark").count()
+        assert drawn == len(shares.effects[0].shares)
+        # Rows after the first one are folded away, and open.
+        assert page.locator("#why-0 .shares").is_visible()
+        last = len(shares.rows) - 1
+        assert not page.locator(f"#why-{last} summary").is_visible()
+        page.locator("#why .more-rows > summary").click()
+        page.locator(f"#why-{last} summary").click()
+        assert page.locator(f"#why-{last} .shares rect").first.is_visible()
+        assert shares.standing[last] in page.locator(f"#why-{last} .note").inner_text()
+        assert (
+            page.locator("#why").bounding_box()["y"] < page.locator("#scores").bounding_box()["y"]
+        )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter, NoExplanation
 from mercer.kernels import definite
 from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.coalitions import Game
@@ -65,6 +65,15 @@ class Sum(Pair):
 
     def feature_map(self, points: Points) -> Features:
         return Features.concatenate(self.left.feature_map(points), self.right.feature_map(points))
+
+    def place_shares(self, point: Points) -> Features:
+        left, right = self.left.place_shares(point), self.right.place_shares(point)
+        if self.left.encoders().keys() != self.right.encoders().keys() or len(left) != len(right):
+            raise NoExplanation(
+                f"{self}: its summands look at different things, such as two columns, so their "
+                "places are not those of one object."
+            )
+        return Features.concatenate(left, right)
 
     def feature_width(self, points: Points) -> float:
         return self.left.feature_width(points) + self.right.feature_width(points)
@@ -169,6 +178,9 @@ class Scaled(Wrapper):
 
     def feature_map(self, points: Points) -> Features:
         return self.kernel.feature_map(points).scaled(math.sqrt(self.factor))
+
+    def place_shares(self, point: Points) -> Features:
+        return self.kernel.place_shares(point)
 
     def __repr__(self) -> str:
         return f"{short_number(self.factor)} * {bracketed(self.kernel, 2)}"

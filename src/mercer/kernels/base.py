@@ -186,6 +186,17 @@ class Kernel(Parametrised):
         """Return φ of encoded points; see ``features``."""
         raise NotImplementedError
 
+    def place_shares(self, point: Points) -> Features:
+        """Return which part of each coordinate of φ(x) each place of one object x makes.
+
+        Rows are places: letters of a string, nodes of a graph. Each column that x has adds up to 1.
+        """
+        raise NoExplanation(
+            f"{self} does not count what stands at the places of an object, so a place has no "
+            "share of its own. Spectrum, Mismatch, GappyKmer, BagOfWords and WeisfeilerLehman do, "
+            "their sums, and these normalised."
+        )
+
     def feature_width(self, points: Points) -> float:
         """Return about how many numbers a row of the feature map holds; zeros do not count."""
         few = points.take(np.linspace(0, len(points) - 1, 8).astype(np.intp))

@@ -58,6 +58,19 @@ class Features:
         values = left.values[:, :, None] * right.values[:, None, :]
         return cls(values.reshape(len(left), -1), keys)
 
+    @classmethod
+    def shared(cls, pieces: Features, cover: Any) -> Features:
+        """Return which part of each coordinate each place makes: columns that add up to 1.
+
+        ``pieces`` counts what occurs in each piece of an object, and ``cover`` (places × pieces)
+        says how a piece is divided among places.
+        """
+        counts = sparse.csr_array(pieces.values)
+        totals = np.asarray(counts.sum(axis=0)).ravel()
+        inverse = np.divide(1, totals, out=np.zeros_like(totals), where=totals > 0)
+        placed = sparse.csr_array(cover) @ counts @ sparse.diags_array(inverse)
+        return cls(sparse.csr_array(placed), pieces.keys)
+
     def __len__(self) -> int:
         return int(self.values.shape[0])
 

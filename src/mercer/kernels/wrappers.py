@@ -52,6 +52,9 @@ class Normalized(Wrapper):
     def feature_map(self, points: Points) -> Features:
         return self.kernel.feature_map(points).normalized()
 
+    def place_shares(self, point: Points) -> Features:
+        return self.kernel.place_shares(point)
+
     def _inverse_root(self, side: Values) -> Array:
         diagonal = self.kernel.evaluate(side)
         if (diagonal < 0).any():
@@ -165,6 +168,11 @@ class On(Wrapper):
         if self.missing == "zero":
             return shown
         return Features.concatenate(shown, Features.numbered(1 - complete))
+
+    def place_shares(self, point: Points) -> Features:
+        if self._forgiving:
+            return super().place_shares(point)
+        return self.kernel.place_shares(point.within(self._key))
 
     def has_gaps(self, points: Points) -> BoolArray:
         if self._forgiving:

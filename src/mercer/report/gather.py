@@ -17,7 +17,7 @@ from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
-from mercer.report import explain, leaderboard, phrases, pictures, surface, table, text
+from mercer.report import explain, leaderboard, phrases, pictures, shares, surface, table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.paired import FittedReference, measure, said_by
 from mercer.report.predicted import Predicted, predict
@@ -168,6 +168,9 @@ def describe(
         references=beside,
         suspicions=doubts,
         vote=leaderboard.vote_of(anatomy.machine),
+        shares=shares.shares(
+            anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows
+        ),
     )
 
 

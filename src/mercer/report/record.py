@@ -313,6 +313,58 @@ class Map:
 
 
 @dataclass(frozen=True, eq=False)
+class Effect:
+    """The shares of one column in the answers to some rows, beside what the rows have there.
+
+    ``places`` are the numbers of the column, or the positions of its ``categories``.
+    """
+
+    column: str
+    categories: list[str]
+    places: Array
+    shares: Array
+
+    def __post_init__(self) -> None:
+        _check_lengths("effect", self.places, self.shares)
+        known = (self.places >= 0) & (self.places < len(self.categories))
+        _check(not self.categories or bool(known.all()), "effect")
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """How much each column gives to the answers: Shapley values, the strongest columns first.
+
+    ``importance`` is the mean size of a column's share over ``counted`` rows, ``direction`` says
+    what positive shares in ``effects`` speak for. For single rows ``values`` speak for the answer
+    that was given (``question``): base, values and others add up to ``total``. ``standing`` says
+    how many training rows would have to be wrong; it may be empty.
+    """
+
+    columns: list[str]
+    importance: Array
+    rest: float
+    hidden: int
+    counted: int
+    direction: str
+    effects: list[Effect]
+    rows: list[str]
+    question: list[str]
+    cells: list[list[str]]
+    values: Array
+    others: Array
+    base: Array
+    total: Array
+    standing: list[str]
+
+    def __post_init__(self) -> None:
+        _check_lengths("shares", self.columns, self.importance)
+        _check(self.values.shape == (len(self.rows), len(self.columns)), "shares")
+        per_row = (self.rows, self.question, self.cells, self.others, self.base, self.total)
+        _check_lengths("shares", *per_row, self.standing)
+        _check({len(cells) for cells in self.cells} <= {len(self.columns)}, "shares")
+
+
+@dataclass(frozen=True, eq=False)
 class Fact:
     """A name with its value, both as text."""
 
@@ -359,6 +411,7 @@ class Record:
     references: list[Reference] = field(default_factory=list)
     suspicions: list[str] = field(default_factory=list)
     vote: Vote | None = None
+    shares: Shares | None = None
 
     def __post_init__(self) -> None:
         _check(self.trust in ("yes", "caution", "no", "unknown"), "trust")

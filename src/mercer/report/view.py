@@ -63,7 +63,7 @@ def _environment() -> Any:
         ) from None
     from markupsafe import Markup
 
-    from mercer.report import charts
+    from mercer.report import charts, share_charts
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mercer.report", "templates"),
@@ -79,6 +79,7 @@ def _environment() -> Any:
         charts=charts,
         phrases=phrases,
         leaderboard=leaderboard,
+        share_charts=share_charts,
         own=Markup,
         enumerate=enumerate,
         zip=zip,

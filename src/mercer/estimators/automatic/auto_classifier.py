@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import LABELS, Number, Numbers, State, WrongState
 from mercer._sklearn import StrOptions, check_targets
-from mercer._typing import Array, ClassWeights, IntArray, Objects, Targets
+from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.automatic.auto_machine import AutoMachine
 from mercer.estimators.automatic.measures import CLASS_MEASURES
 from mercer.estimators.constructor import parameters
 from mercer.estimators.linear.logistic_regression import read_classes
+from mercer.estimators.ridge.changed_labels import harmless_labels
 from mercer.estimators.ridge.kernel_ridge_classifier import signs_of, winners
 from mercer.exceptions import InvalidInput, InvalidParameter
 
@@ -188,6 +189,31 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         if len(self.classes_) == 2:
             return 2 * self.calibration_, shift[1:] - shift[:1]
         return self.calibration_, shift
+
+    def harmless_changes(
+        self,
+        X: Objects,
+        y: Targets,
+        new: Objects,
+        sample_weight: SampleWeights,
+        change: str,
+    ) -> IntArray:
+        """Return how many training rows may change before the class of each new row does.
+
+        The members, their weights of columns and the calibration stay as they are.
+        """
+        if sample_weight is not None:
+            raise InvalidParameter("wrong_rows: AutoClassifier takes no sample_weight.")
+        labels = np.asarray(y).ravel()
+        if len(labels) != len(self.loo_values_) or set(labels) != set(self.classes_):
+            raise InvalidInput(
+                "wrong_rows: X and y have to be the rows and classes that AutoClassifier was "
+                "fitted on."
+            )
+        smoothers = [member.smoother(table) for member, table in self._seen_by_members(new)]
+        Y = signs_of(np.searchsorted(self.classes_, labels), len(self.classes_))
+        scores = self.decision_function(new) / self.calibration_
+        return harmless_labels(smoothers, Y, scores / 2 if scores.ndim == 1 else scores, change)
 
 
 def fit_logits(F: Array, labels: IntArray, classes: int) -> tuple[float, Array]:

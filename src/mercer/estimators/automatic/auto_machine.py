@@ -30,6 +30,7 @@ from mercer.estimators.automatic.measures import Measure
 from mercer.estimators.automatic.table_coding import TableCoding, codes_of_categories
 from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
+from mercer.estimators.ridge.changed_labels import smoother_of
 from mercer.estimators.ridge.kernel_ridge import KernelRidge
 from mercer.estimators.ridge.ridge_judge import judge_ridge
 from mercer.estimators.state import SEEN
@@ -39,6 +40,7 @@ from mercer.kernels.encoders import is_frame
 from mercer.kernels.expression import format_kernel
 from mercer.landmarks.choose import Nystrom
 from mercer.problems.certificate import Certificate
+from mercer.solvers.ridge_changes import RidgeSmoother
 
 RACE_ROWS = 3000
 """Rows that a contest looks at, and that members learn from exactly: more go by landmarks."""
@@ -61,6 +63,19 @@ class Member:
         "weights": Numbers("coordinates", low=0),
         "machine": A(KernelRidge),
     }
+
+    def smoother(self, table: Array) -> RidgeSmoother:
+        """Return the linear map from the targets of the fit to values at rows as it sees them."""
+        machine = self.machine
+        if machine.approximation is not None:
+            raise InvalidParameter(
+                f"wrong_rows: beyond {RACE_ROWS:,} rows the members learn through landmarks, where "
+                "a row changes more than its own coefficient; fit fewer rows."
+            )
+        points = machine.expansion_points
+        shift = np.full(len(points), float(machine.alpha_))
+        rows = machine.kernel_.encode(table)
+        return smoother_of(machine.kernel_, points, rows, shift, True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,15 +266,16 @@ class AutoMachine(CheckedParameters, BaseEstimator):
 
     def _mean_values(self, X: Objects) -> Array:
         """Return the mean of the members' functions: an array of shape (rows, functions)."""
+        values = [member.machine.predict(table) for member, table in self._seen_by_members(X)]
+        return np.asarray(np.mean(values, axis=0))
+
+    def _seen_by_members(self, X: Objects) -> list[tuple[Member, Array]]:
+        """Return each member with the rows as it sees them."""
         check_is_fitted(self)
         X = self._read(X, reset=False)
         used = {member.coding for member in self.members_}
         tables = {c: self.codings_[c].transform(X) for c in used}
-        values = [
-            member.machine.predict(tables[member.coding] * member.weights)
-            for member in self.members_
-        ]
-        return np.asarray(np.mean(values, axis=0))
+        return [(member, tables[member.coding] * member.weights) for member in self.members_]
 
 
 def _line(entry: Entry, best: Entry, chosen: set[Candidate]) -> dict[str, Any]:

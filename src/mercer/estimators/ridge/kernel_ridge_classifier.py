@@ -27,11 +27,13 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights
 from mercer.estimators.on_landmarks import judge_regression, warn_early
+from mercer.estimators.ridge.changed_labels import harmless_labels, smoother_of
 from mercer.estimators.ridge.ridge_matrix import RidgeChoice, frame_of, matrix_of, spectrum_of
 from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.estimators.svm.calibration import fit_slope, probabilities
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
@@ -250,6 +252,10 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
         """Return the logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        return Expansion(self.kernel_, self._fit_points, self.dual_coef_.T), self.intercept_
+
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Certificate:
         """Judge the fit from scratch on its training data, as :func:`certify` does."""
         labels = np.asarray(y).ravel()
@@ -273,6 +279,35 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
         # No solver was asked, so there is no status to report.
         found = RidgeFunctions(self.dual_coef_.T, self.intercept_)
         return replace(problem.certify(found, K), status="")
+
+    def harmless_changes(
+        self,
+        X: Objects,
+        y: Targets,
+        new: Objects,
+        sample_weight: SampleWeights,
+        change: str,
+    ) -> IntArray:
+        """Return how many training rows may change before the class of each new row does."""
+        if self.approximation is not None:
+            raise InvalidParameter(
+                "wrong_rows: on landmarks a row changes more than its own coefficient; fit "
+                "KernelRidgeClassifier without approximation."
+            )
+        labels = np.asarray(y).ravel()
+        if len(labels) != self.dual_coef_.shape[1] or set(labels) != set(self.classes_):
+            raise InvalidInput(
+                "wrong_rows: X and y have to be the rows and classes that KernelRidgeClassifier "
+                "was fitted on."
+            )
+        codes = np.searchsorted(self.classes_, labels)
+        weights = self._weights(labels, codes, sample_weight)
+        used = np.flatnonzero(weights > 0)
+        points, shift = self._fit_points.take(used), self.alpha_ / weights[used]
+        rows = self._encode(self._read_new(new))[1]
+        smoother = smoother_of(self.kernel_, points, rows, shift, bool(self.fit_intercept))
+        Y = signs_of(codes, len(self.classes_))[used]
+        return harmless_labels([smoother], Y, self.decision_function(new), change)
 
     # ---- inside --------------------------------------------------------------------------------
 

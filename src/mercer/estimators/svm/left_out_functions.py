@@ -1,4 +1,4 @@
-"""Support vector machines that never saw one of their rows: their problems, and what they say."""
+"""Support vector machines that never saw some of their rows: their problems, what they say."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _memory
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.estimators.base import DecisionRule
 from mercer.estimators.svm.box_plan import BoxPlan
 from mercer.exceptions import InvalidParameter
-from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
 from mercer.kernels.definite import Definite
+from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
+from mercer.solvers.svm.changed_rows import harmless_changes
 from mercer.solvers.svm.left_out import (
     LeftOutValues,
     can_leave_out,
@@ -45,18 +47,33 @@ class LeftOutFunctions:
     definite: bool
 
 
+@dataclass(frozen=True, eq=False)
+class RestatedFit:
+    """The problems of a fit, stated again from its data, and its answers to them.
+
+    Attributes
+    ----------
+    plan : BoxPlan
+        The problems, with the parameters that were found.
+    gram : Gram
+        The matrix of the training rows in float64, which no solver has touched.
+    coefficients : array of shape (n, functions)
+        One row for each row of the matrix, one column for each function.
+    """
+
+    plan: BoxPlan[DecisionRule]
+    gram: Gram
+    coefficients: Array
+
+
 def leave_out(
-    plan: BoxPlan[DecisionRule],
-    gram: GramMatrix,
-    coefficients: Array,
+    fit: RestatedFit,
     certificate: Certificate,
     name: str,
     threads: int | None,
 ) -> LeftOutFunctions:
-    """Solve the problems of a plan without each row, from the coefficients of the fitted machine.
-
-    ``coefficients`` has one row for each row of the matrix, one column for each function.
-    """
+    """Solve the problems of a fit without each row, from the coefficients of the machine."""
+    plan, gram = fit.plan, fit.gram
     if not all(can_leave_out(problem) for _, problem in plan.problems):
         raise InvalidParameter(
             f"leave_one_out: without a row, the problem of {name} is another one: its sums of "
@@ -76,7 +93,7 @@ def leave_out(
     K = gram.dense()
     definite = gram.definite is Definite.POSITIVE or is_semidefinite(K)
     functions = []
-    for (rows, problem), column in zip(plan.problems, coefficients.T, strict=True):
+    for (rows, problem), column in zip(plan.problems, fit.coefficients.T, strict=True):
         held = column[rows]
         if len(problem) == len(rows):
             start = held
@@ -84,3 +101,25 @@ def leave_out(
             start = np.concatenate([np.maximum(held, 0.0), np.minimum(held, 0.0)])
         functions.append(leave_out_each(problem, K, rows, start, TOL, threads))
     return LeftOutFunctions(functions, plan.rule, definite)
+
+
+def unchanged_answers(
+    fit: RestatedFit, new: Points, decisions: Array, removed_only: bool
+) -> IntArray:
+    """Return how many rows may change before the sign of a decision does; −1 where none."""
+    if not all(can_leave_out(problem) for _, problem in fit.plan.problems):
+        raise InvalidParameter(
+            "wrong_rows: multipliers without a bound can change without one: give SVC a finite C."
+        )
+    ((rows, problem),) = fit.plan.problems
+    n = len(rows)
+    _memory.require(64 * n * n, f"wrong_rows: kernel matrices of {n:,} rows", "Fit fewer rows.")
+    gram = fit.gram if n == fit.gram.shape[0] else fit.gram.take(rows)
+    K = gram.dense()
+    if gram.definite is not Definite.POSITIVE and not is_semidefinite(K):
+        return np.full(len(new), -1, dtype=np.intp)
+    kernel, points = fit.gram.kernel, fit.gram.points
+    cross = Gram(kernel, new, points.take(rows), dtype=np.float64).dense()
+    own = kernel.diag(new)
+    start = fit.coefficients[rows, 0]
+    return harmless_changes(problem, K, cross, own, start, decisions, removed_only)

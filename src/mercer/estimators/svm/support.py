@@ -42,7 +42,7 @@ from mercer.estimators.kernel_argument import caller_level, check_name
 from mercer.estimators.progress import CallbackSupportMixin, Monitor, watching
 from mercer.estimators.state import KERNEL, check_points
 from mercer.estimators.svm.box_plan import BoxPlan, Hyperplane, Problems
-from mercer.estimators.svm.left_out_functions import LeftOutFunctions, leave_out
+from mercer.estimators.svm.left_out_functions import LeftOutFunctions, RestatedFit, leave_out
 from mercer.exceptions import InvalidInput, InvalidParameter, NumericalOverflow
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
@@ -322,22 +322,28 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
         self, X: Objects, y: Targets, sample_weight: SampleWeights, threads: int | None = None
     ) -> LeftOutFunctions:
         """Return what the functions say of each training row when they never saw it."""
+        fit = self.restate(X, y, sample_weight, "leave_one_out")
+        return leave_out(fit, self.certificate_, type(self).__name__, threads)
+
+    def restate(
+        self, X: Objects, y: Targets, sample_weight: SampleWeights, asker: str
+    ) -> RestatedFit:
+        """Return the problems of the fit again, from its data; errors name who asks for them."""
         name, count = type(self).__name__, num_samples(X)
         check_is_fitted(self)
         if count != self.shape_fit_[0]:
             raise InvalidInput(
-                f"leave_one_out: X has {count} rows, but {name} was fitted on "
-                f"{self.shape_fit_[0]}. Give the rows of the fit."
+                f"{asker}: X has {count} rows, but {name} was fitted on {self.shape_fit_[0]}. Give "
+                "the rows of the fit."
             )
         found = {key: vars(self).get(f"{key}_") for key in open_parameters(self)}
         plan: Any = self.with_parameters(**found).plan(FitData(y, sample_weight, count))
         if not np.array_equal(getattr(plan.rule, "classes", []), getattr(self, "classes_", [])):
-            raise InvalidInput(f"leave_one_out: y has other classes than {name} was fitted on.")
+            raise InvalidInput(f"{asker}: y has other classes than {name} was fitted on.")
         points = self._encode(self._read_new(X))[1]
         coefficients = np.zeros((count, len(plan.problems)))
         coefficients[self.support_] = self.expansion_coefficients()
-        gram = Gram(self.kernel_, points, dtype=np.float64)
-        return leave_out(plan, gram, coefficients, self.certificate_, name, threads)
+        return RestatedFit(plan, Gram(self.kernel_, points, dtype=np.float64), coefficients)
 
     def _functions(self, X: Objects) -> Array:
         """Return f_j(x) + b_j for read data, one column for each function."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._sklearn import Interval, StrOptions
-from mercer._typing import Array, IntArray, Model, Objects, Parameter
+from mercer._typing import Array, IntArray, Model, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
@@ -20,6 +20,7 @@ from mercer.estimators.svm.binary import BinaryMachine
 from mercer.estimators.svm.box_plan import Problems
 from mercer.estimators.svm.classes import JOINT, RENAMED, BinaryPart, joint_problem
 from mercer.estimators.svm.classifier import Classifier
+from mercer.estimators.svm.left_out_functions import unchanged_answers
 from mercer.exceptions import InvalidParameter, NotSeparable
 from mercer.gram.computed import Gram
 from mercer.kernels.definite import Definite
@@ -131,6 +132,33 @@ class SVC(Classifier):
         self._count_steps([solution])
         self.n_iter_ = self._num_iter
         self._warn([solution])
+
+    def harmless_changes(
+        self,
+        X: Objects,
+        y: Targets,
+        new: Objects,
+        sample_weight: SampleWeights,
+        change: str,
+    ) -> IntArray:
+        """Return how many training rows may change before the class of each new row does."""
+        if self.kernel_argument.precomputed:
+            raise InvalidParameter(
+                "wrong_rows: it needs k(x, x) of the new rows, which a given matrix does not have; "
+                "give SVC the kernel."
+            )
+        if len(self.classes_) > 2:
+            raise InvalidParameter(
+                f"wrong_rows: SVC has {len(self.classes_)} classes, and its bound is for two; "
+                "KernelRidgeClassifier has one for several."
+            )
+        fit = self.restate(X, y, sample_weight, "wrong_rows")
+        return unchanged_answers(
+            fit,
+            self._encode(self._read_new(new))[1],
+            self.decision_function(new),
+            change == "removed",
+        )
 
     @property
     def fits_by_plan(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -11,12 +11,14 @@ from scipy import sparse
 from mercer import _fast, _parallel
 from mercer._typing import Parameter
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.features import Features
 from mercer.kernels.graphs.counted import CountedFeatures, counted
 from mercer.kernels.graphs.graph_encoder import GraphEncoder
 from mercer.kernels.graphs.graph_points import Codes, Graphs
 from mercer.kernels.parameters import check_number
+from mercer.kernels.points import Points
 
 _STARTS = ("labels", "degrees")
 _PAIRS_AT_ONCE = 1 << 22
@@ -70,6 +72,12 @@ class WeisfeilerLehman(CountedFeatures):
     def phi(self, graphs: Graphs) -> Features:
         return counted(self.colours(graphs), graphs.starts)
 
+    def place_shares(self, point: Points) -> Features:
+        graph = cast(Graphs, point[self.encoder])
+        nodes = len(graph.labels)
+        each = counted(self.colours(graph), np.arange(nodes + 1))
+        return Features.shared(each, sparse.eye_array(nodes))
+
     def colours(self, graphs: Graphs) -> Codes:
         """Return the label of every node (columns) after every round (rows)."""
         colours = np.empty((int(self.rounds) + 1, len(graphs.labels)), dtype=np.uint64)
@@ -101,6 +109,10 @@ class WeisfeilerLehmanOptimalAssignment(WeisfeilerLehman):
     Kriege, Giscard and Wilson, On valid optimal assignment kernels and applications to graph
     classification, 2016.
     """
+
+    def place_shares(self, point: Points) -> Features:
+        # A coordinate counts whether there are t nodes, which no single one of them makes.
+        return Kernel.place_shares(self, point)
 
     def phi(self, graphs: Graphs) -> Features:
         # min(a, b) counts the t ≥ 1 with t ≤ a and t ≤ b: one coordinate for each t.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.features import Features, Keys
 from mercer.kernels.parameters import check_number
-from mercer.kernels.points import Vectors
+from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import products
 from mercer.kernels.strings.words import StringFeatures, Strings, code_points
 
@@ -113,6 +113,23 @@ class KmerKernel(StringFeatures):
 
         _parallel.run(settle, range(len(chunks)), threads)
         return Features(sparse.csr_array((data, indices, ends), (len(strings), len(keys))), keys)
+
+    def place_shares(self, point: Points) -> Features:
+        # A window is a string of its own, with the patterns that occur in it; each letter of it
+        # gets the same part of them.
+        [text] = cast(Strings, point[self.encoder]).items
+        width = self.patterns().width
+        count = max(len(text) - width + 1, 0)
+        windows = np.array([text[i : i + width] for i in range(count)] or [""], dtype=object)
+        letters = np.arange(count)[:, None] + np.arange(width)
+        cover = sparse.csr_array(
+            (
+                np.full(letters.size, 1 / width),
+                (letters.ravel(), np.repeat(np.arange(count), width)),
+            ),
+            shape=(len(text), len(windows)),
+        )
+        return Features.shared(self.replace(weighting="count").phi(Strings(windows)), cover)
 
     def prepare(self, a: Strings, b: Strings) -> tuple[Vectors, Vectors]:
         whole = self.phi(a if b is a else a.join(b)).values

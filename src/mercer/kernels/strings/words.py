@@ -19,7 +19,7 @@ from mercer._typing import Array, Index, Object, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
 from mercer.kernels.encoders import Encoder, is_missing
 from mercer.kernels.features import Features
-from mercer.kernels.points import Vectors
+from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import products
 from mercer.kernels.tables.columns import check_single, single_column
 from mercer.kernels.vectors.explicit import KeyedFeatures
@@ -166,6 +166,16 @@ class BagOfWords(StringFeatures):
         keys = keys if len(keys) else np.zeros(1, dtype=np.uint64)
         parts = np.array(counts), np.array(at, dtype=index), np.array(ends, dtype=index)
         return Features(sparse.csr_array(parts, shape=(len(strings), len(keys))), keys)
+
+    def place_shares(self, point: Points) -> Features:
+        [text] = cast(Strings, point[self.encoder]).items
+        text = text.lower() if self.lowercase else text
+        found = [match for match in self._expression().finditer(text) if match.group()]
+        words = np.array([match.group() for match in found] or [""], dtype=object)
+        cover = sparse.lil_array((len(text), len(words)))
+        for piece, match in enumerate(found):
+            cover[match.start() : match.end(), piece] = 1 / len(match.group())
+        return Features.shared(self.replace(weighting="count").phi(Strings(words)), cover)
 
     def _weights(self, found: Counter[str]) -> Iterable[float]:
         if self.weighting == "binary":

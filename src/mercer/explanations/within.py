@@ -1,0 +1,145 @@
+"""Which places of one string or graph make its answer: letters, nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array, Axes, Model, Object, Objects
+from mercer.estimators.base import take_objects
+from mercer.exceptions import InvalidInput, InvalidParameter, NoExplanation
+from mercer.explanations.answer_functions import AnswerFunctions, unwrapped
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Within:
+    """How much each place of one object gives to its answer.
+
+    Attributes
+    ----------
+    values : array of shape (places,) or (places, c)
+        The shares of letters or nodes, for each of c classes where there are more than two; with
+        ``base`` they add up to the answer.
+    base : float, or array of shape (c,)
+        The answer to an object without any place.
+    item : object
+        The string or graph.
+    classes : list, optional
+        The classes, where there are more than two.
+    """
+
+    values: Array
+    base: Any
+    item: Object
+    classes: list[Any] | None = None
+
+    @property
+    def answer(self) -> Any:
+        """What values and base add up to."""
+        return self.values.sum(axis=0) + self.base
+
+    def of_class(self, label: Any) -> Within:
+        """Return the shares in the function of one class."""
+        if self.classes is None or label not in self.classes:
+            known = "there are no classes to choose from" if self.classes is None else "not one of"
+            raise InvalidParameter(f"explain_within: {label!r}: {known} {self.classes or ''}")
+        at = self.classes.index(label)
+        return Within(self.values[:, at], self.base[at], self.item)
+
+    def plot(self, *, label: Any = None, axes: Axes = None) -> Any:
+        """Draw the shares: letters on colours, or a bar for each node.
+
+        Parameters
+        ----------
+        label : optional
+            The class to draw, where there are more than two; by default the one that the answer is
+            largest for.
+        axes : matplotlib axes, optional
+            Where to draw.
+        """
+        from mercer._plot.places import draw_letters, draw_nodes
+
+        if self.classes is not None:
+            chosen = self.classes[int(np.argmax(self.answer))] if label is None else label
+            return self.of_class(chosen).plot(axes=axes)
+        if isinstance(self.item, str):
+            return draw_letters(self.item, self.values, axes)
+        return draw_nodes(self.values, axes)
+
+    def __repr__(self) -> str:
+        return f"Within an object of {len(self.values):,} places, answer {self.answer!s:.12}"
+
+
+def explain_within(model: Model, X: Objects) -> list[Within]:
+    """Return how much each letter of a string, or each node of a graph, gives to its answer.
+
+    For a kernel that counts, k(x, z) = Σ_u φ_u(x) φ_u(z), a machine is
+    f(x) + b = Σ_u w_u φ_u(x) + b with w_u = Σᵢ aᵢ φ_u(xᵢ). What the k-mer, word or refined label u
+    adds, w_u φ_u(x), goes in equal parts to the places where u occurs in x, and within a k-mer or
+    word in equal parts to its letters. The shares add up to f(x): nothing is sampled or left out.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted machine (see :func:`explain`) with a kernel that counts: ``Spectrum``,
+        ``Mismatch``, ``GappyKmer``, ``BagOfWords``, ``WeisfeilerLehman``, their sums, scaled and
+        normalised too.
+    X : data
+        The strings or graphs to explain, as ``predict`` takes them.
+
+    Returns
+    -------
+    list of Within
+        One for each object: ``values``, ``base``, ``plot()``.
+
+    Examples
+    --------
+    >>> from mercer import SVC, Spectrum, explain_within
+    >>> words = ["GATTACA", "TTACATT", "GGCCGGC", "CCGGGCC"]
+    >>> machine = SVC(kernel=Spectrum(3).normalized()).fit(words, [1, 1, 0, 0])
+    >>> [why] = explain_within(machine, ["GGATTACC"])
+    >>> int(why.values.argmax())  # the middle of TTA, which both of the first class have
+    4
+    >>> bool(abs(why.answer - machine.decision_function(["GGATTACC"])[0]) < 1e-12)
+    True
+    """
+    machine, data, _ = unwrapped(model, X)
+    functions = AnswerFunctions.of(machine)
+    kernel, points = functions.expansion.kernel, functions.expansion.points
+    if len(points) == 0:
+        raise InvalidInput(
+            "explain_within: the machine has no support vectors; its answer is constant."
+        )
+    rows = kernel.encode(data)
+    first = kernel.place_shares(rows.take(slice(0, 1)))  # refuses before anything is computed
+    known = kernel.feature_map(points)
+    weights = np.asarray(known.values.T @ functions.coefficients)
+    single = functions.classes is None and weights.shape[1] == 1
+    if functions.classes is None and not single:
+        raise NoExplanation("explain_within: a machine with several targets has no one answer.")
+    found = []
+    for i in range(len(rows)):
+        row = rows.take(slice(i, i + 1))
+        shares = first if i == 0 else kernel.place_shares(row)
+        own = kernel.feature_map(row).aligned(known.keys).toarray()[0]
+        values = np.asarray(shares.aligned(known.keys).values @ (own[:, None] * weights))
+        item = take_objects(data, np.array([i]))
+        found.append(
+            Within(
+                values[:, 0] if single else values,
+                float(functions.constants[0]) if single else functions.constants,
+                _only(item),
+                functions.classes,
+            )
+        )
+    return found
+
+
+def _only(items: Objects) -> Object:
+    """Return the one object of a batch."""
+    if hasattr(items, "iloc"):
+        items = items.to_numpy()
+    item = items[0]
+    return item[0] if isinstance(item, np.ndarray) and item.size == 1 else item

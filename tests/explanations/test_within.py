@@ -1,0 +1,135 @@
+"""Shares of letters and nodes, against counts by hand and the decision itself."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer as m
+from mercer.exceptions import InvalidParameter, NoExplanation
+
+random = np.random.default_rng(0)
+WORDS = ["".join(word) for word in random.choice(list("ACGT"), size=(40, 12))]
+TWO = np.array([word.count("AC") + word.count("GA") > 1 for word in WORDS]).astype(int)
+THREE = np.arange(40) % 3
+TEXTS = ["good film, good cast", "a bad film", "bad, bad plot", "Good plot; fine cast"] * 3
+KERNELS = [
+    m.Spectrum(3),
+    m.Spectrum(2).normalized(),
+    m.Spectrum(3, weighting="frequency"),
+    m.Spectrum(2, weighting="binary"),
+    m.Mismatch(3, 1, alphabet="ACGT"),
+    m.GappyKmer(4, 1),
+    m.Spectrum(2) + 0.5 * m.Spectrum(3).normalized(),
+]
+
+
+def rings(count):
+    """Return graphs with labels: rings with a tail of random labels."""
+    found = []
+    for i in range(count):
+        size = 4 + i % 4
+        edges = [(j, (j + 1) % size) for j in range(size)] + [(0, size)]
+        found.append(m.Graph(edges, labels=list(random.choice(list("CNO"), size=size + 1))))
+    return found
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_letters_add_up_to_the_decision(kernel):
+    machine = m.SVC(kernel=kernel).fit(WORDS, TWO)
+    new = ["GATTACAGA", "ACACACAC", *WORDS[:3]]
+    found = m.explain_within(machine, new)
+    assert [len(why.values) for why in found] == [len(word) for word in new]
+    np.testing.assert_allclose(
+        [why.answer for why in found], machine.decision_function(new), atol=1e-10
+    )
+
+
+def test_letters_by_hand():
+    machine = m.SVC(kernel=m.Spectrum(2)).fit(WORDS, TWO)
+    expansion, _ = machine.function_expansion()
+    word = "GATTAC"
+    [why] = m.explain_within(machine, [word])
+    support = [WORDS[i] for i in machine.support_]
+    expected = np.zeros(len(word))
+    for p in range(len(word) - 1):
+        pair = word[p : p + 2]
+        occurrences = [sum(s[q : q + 2] == pair for q in range(len(s) - 1)) for s in support]
+        worth = float(np.dot(expansion.coefficients.ravel(), occurrences))
+        expected[p : p + 2] += worth / 2
+    np.testing.assert_allclose(why.values, expected, atol=1e-12)
+
+
+def test_words_of_texts():
+    y = np.array([1, 0, 0, 1] * 3)
+    machine = m.SVC(kernel=m.BagOfWords().normalized()).fit(TEXTS, y)
+    [why] = m.explain_within(machine, ["a Good but bad film"])
+    assert why.values[2:6].sum() > 0 > why.values[11:14].sum()
+    assert not why.values[[1, 6, 10]].any()  # blanks
+    np.testing.assert_allclose(why.answer, machine.decision_function(["a Good but bad film"])[0])
+
+
+def test_nodes_of_graphs():
+    graphs = rings(24)
+    y = np.array([list(graph.labels).count("N") > 1 for graph in graphs]).astype(int)
+    machine = m.SVC(kernel=m.WeisfeilerLehman(2).normalized()).fit(graphs, y)
+    found = m.explain_within(machine, graphs[:5])
+    assert [len(why.values) for why in found] == [len(graph.labels) for graph in graphs[:5]]
+    np.testing.assert_allclose(
+        [why.answer for why in found], machine.decision_function(graphs[:5]), atol=1e-10
+    )
+    # Without rounds a node is its label, and alike ones have alike shares.
+    plain = m.SVC(kernel=m.WeisfeilerLehman(0)).fit(graphs, y)
+    [why] = m.explain_within(plain, [m.Graph([(0, 1), (1, 2)], labels=["C", "N", "C"])])
+    assert why.values[0] == pytest.approx(why.values[2])
+
+
+def test_several_classes():
+    machine = m.KernelRidgeClassifier(1.0, kernel=m.Spectrum(2)).fit(WORDS, THREE)
+    [why] = m.explain_within(machine, WORDS[:1])
+    np.testing.assert_allclose(why.answer, machine.decision_function(WORDS[:1])[0], atol=1e-10)
+    assert why.of_class(2).values.shape == (12,)
+    with pytest.raises(InvalidParameter, match="not one of"):
+        why.of_class(7)
+
+
+def test_short_and_empty_strings():
+    machine = m.SVC(kernel=m.Spectrum(3)).fit(WORDS, TWO)
+    short, empty = m.explain_within(machine, ["AC", ""])
+    assert not short.values.any()
+    assert empty.values.shape == (0,)
+
+
+def test_pictures():
+    pytest.importorskip("matplotlib")
+    machine = m.SVC(kernel=m.Spectrum(3)).fit(WORDS, TWO)
+    [why] = m.explain_within(machine, [WORDS[0] * 5])
+    axes = why.plot()
+    assert [text.get_text() for text in axes.texts] == list(WORDS[0] * 5)
+    graphs = rings(12)
+    machine = m.SVC(kernel=m.WeisfeilerLehman(1)).fit(graphs, np.arange(12) % 3)
+    [why] = m.explain_within(machine, graphs[:1])
+    bars = why.plot().patches
+    best = why.of_class(why.classes[int(np.argmax(why.answer))])
+    np.testing.assert_allclose([bar.get_height() for bar in bars], best.values)
+
+
+def test_refusals_say_why():
+    X = random.normal(size=(40, 3))
+    with pytest.raises(NoExplanation, match="does not count what stands at the places"):
+        m.explain_within(m.SVC().fit(X, TWO), X)
+    with pytest.raises(NoExplanation, match="does not count"):
+        m.explain_within(m.SVC(kernel=m.Subsequence(2)).fit(WORDS, TWO), WORDS)
+    graphs = rings(12)
+    machine = m.SVC(kernel=m.WeisfeilerLehmanOptimalAssignment(1)).fit(graphs, np.arange(12) % 2)
+    with pytest.raises(NoExplanation, match="does not count"):
+        m.explain_within(machine, graphs)
+    frame = pd.DataFrame({"left": WORDS, "right": WORDS[::-1]})
+    one = m.SVC(kernel=m.Spectrum(2).on("left")).fit(frame, TWO)
+    [why] = m.explain_within(one, frame[:1])
+    np.testing.assert_allclose(why.answer, one.decision_function(frame[:1])[0])
+    both = m.SVC(kernel=m.Spectrum(2).on("left") + m.Spectrum(2).on("right")).fit(frame, TWO)
+    with pytest.raises(NoExplanation, match="different things, such as two columns"):
+        m.explain_within(both, frame)
+    two = m.KernelRidge(1.0, kernel=m.Spectrum(2)).fit(WORDS, np.c_[TWO, THREE])
+    with pytest.raises(NoExplanation, match="several targets"):
+        m.explain_within(two, WORDS)
