@@ -244,9 +244,14 @@ def _rational_quadratic(
 
 def _periodic(kernel: Periodic, x: Object, z: Object, same: bool, training: Rows | None) -> float:
     value = 1.0
-    for a, b in _pairs(x, z):
-        angle = math.pi * (a - b) / kernel.period
-        value *= math.exp(-2 * math.sin(angle) ** 2 / kernel.length_scale**2)
+    pairs = list(_pairs(x, z))
+    periods, scales = (
+        list(given) if isinstance(given, list | tuple) else [given] * len(pairs)
+        for given in (kernel.period, kernel.length_scale)
+    )
+    for (a, b), period, scale in zip(pairs, periods, scales, strict=True):
+        angle = math.pi * (a - b) / period
+        value *= math.exp(-2 * math.sin(angle) ** 2 / scale**2)
     return value
 
 

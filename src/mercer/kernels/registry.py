@@ -103,7 +103,12 @@ ROWS = (
         "vectors",
         (RationalQuadratic(length_scale=1.1), RationalQuadratic(alpha=0.7, gamma=0.2)),
     ),
-    Row("periodic", Periodic, "vectors", (Periodic(1.7, 0.9), Periodic(3.0))),
+    Row(
+        "periodic",
+        Periodic,
+        "vectors",
+        (Periodic(1.7, 0.9), Periodic(3.0), Periodic([1.7, 3.0, 2.2], [0.9, 0.5, 2.0])),
+    ),
     Row("cosine", Cosine, "vectors", (Cosine(),)),
     Row("sigmoid", Sigmoid, "vectors", (Sigmoid(0.3, -0.2), Sigmoid("scale", 0.1)), ("tanh",)),
     Row("distance", NegativeDistance, "vectors", (NegativeDistance(), NegativeDistance(1.5))),
