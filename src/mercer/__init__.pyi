@@ -113,6 +113,7 @@ from mercer.kernels.graphs.refinement import (
     WeisfeilerLehman as WeisfeilerLehman,
     WeisfeilerLehmanOptimalAssignment as WeisfeilerLehmanOptimalAssignment,
 )
+from mercer.kernels.map_kernel import MapKernel as MapKernel
 from mercer.kernels.points import (
     Categories as Categories,
     Leaf as Leaf,
