@@ -131,6 +131,7 @@ from mercer.kernels.strings.kmers import (
     Spectrum as Spectrum,
 )
 from mercer.kernels.strings.subsequences import Subsequence as Subsequence
+from mercer.kernels.strings.substrings import Substrings as Substrings
 from mercer.kernels.strings.words import BagOfWords as BagOfWords
 from mercer.kernels.trees.subtrees import SubsetTree as SubsetTree, Subtree as Subtree
 from mercer.kernels.vectors.categorical import Delta as Delta, Overlap as Overlap

@@ -312,8 +312,9 @@ EXERCISES = {
             kernel(X[:3], X)
     """,
     "subsequences": """
-        from mercer import Subsequence
+        from mercer import Subsequence, Substrings
 
+        Substrings(["AT", "C"], 0.5)(["GATTACA", "CAT", "", "AT"])
         for kernel in (Subsequence(1), Subsequence(4, lengths="all")):
             kernel(["GATTACA", "CAT", "", "AT"])
             kernel(["".join(map(chr, range(65, 90)))])

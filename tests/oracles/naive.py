@@ -314,9 +314,11 @@ def _bag_of_words(
     total = 0.0
     texts = [_text(row).lower() if kernel.lowercase else _text(row) for row in (x, z)]
     left, right = (
-        [match.group() for match in re.finditer(kernel.pattern, text) if match.group()]
+        [match.group() for match in re.finditer(kernel.pattern or "", text) if match.group()]
         for text in texts
     )
+    k = kernel.k
+    left, right = ([tuple(w[i : i + k]) for i in range(len(w) - k + 1)] for w in (left, right))
     for word in set(left) & set(right):
         product = float(left.count(word) * right.count(word))
         if kernel.weighting == "frequency":

@@ -20,6 +20,7 @@ from mercer.kernels.graphs.refinement import (
 from mercer.kernels.series.alignment import DTW, GlobalAlignment
 from mercer.kernels.strings.kmers import GappyKmer, Mismatch, Spectrum
 from mercer.kernels.strings.subsequences import Subsequence
+from mercer.kernels.strings.substrings import Substrings
 from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.trees.subtrees import SubsetTree, Subtree
 from mercer.kernels.vectors.categorical import Delta, Overlap
@@ -139,7 +140,12 @@ ROWS = (
         "bag_of_words",
         BagOfWords,
         "strings",
-        (BagOfWords(), BagOfWords("frequency"), BagOfWords("binary", pattern="[a-z]")),
+        (
+            BagOfWords(),
+            BagOfWords("frequency"),
+            BagOfWords("binary", pattern="[a-z]"),
+            BagOfWords("frequency", k=2),
+        ),
         ("words",),
     ),
     Row(
@@ -167,6 +173,16 @@ ROWS = (
             Subsequence(1, 1.0),
         ),
         ("subsequences",),
+    ),
+    Row(
+        "substrings",
+        Substrings,
+        "strings",
+        (
+            Substrings(["at", "a", "rt"]),
+            Substrings(["ca", "ct", "at"], 0.5),
+            Substrings(["ac", "北"], 1.0, "binary"),
+        ),
     ),
     Row(
         "weisfeiler_lehman",
