@@ -107,6 +107,11 @@ from mercer.kernels.expression import (
 )
 from mercer.kernels.features import Features as Features
 from mercer.kernels.graphs.graph_points import Graph as Graph
+from mercer.kernels.graphs.graph_walks import (
+    ProductGraph as ProductGraph,
+    product_graph as product_graph,
+    walk_counts as walk_counts,
+)
 from mercer.kernels.graphs.random_walk import RandomWalk as RandomWalk
 from mercer.kernels.graphs.refinement import (
     ShortestPath as ShortestPath,

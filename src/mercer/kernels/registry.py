@@ -207,6 +207,7 @@ ROWS = (
             RandomWalk(0.02),
             RandomWalk(0.02, label=None, edge_label=None),
             RandomWalk(0.5, degree_normalized=True),
+            RandomWalk(0.02, tottering=False, weight=None),
         ),
     ),
     Row("dtw", DTW, "series", (DTW(), DTW(2, 0.3), DTW(0.2, "scale"), DTW(0, 0.5))),
