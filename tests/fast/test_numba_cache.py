@@ -45,6 +45,13 @@ EXERCISES = {
         _fast.exponentials.single(np.zeros(3, dtype=np.float32))
         _fast.exponentials.double(np.zeros(3))
     """,
+    "box_ascent": """
+        import numpy as np
+        from mercer import SVC
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        SVC(fit_intercept=False).fit(X, X[:, 0] * X[:, 1] > 0)
+    """,
     "shapley": """
         import numpy as np
         from mercer import KernelRidge, explain

@@ -53,6 +53,7 @@ from mercer.problems.penalties import (
 )
 from mercer.problems.ridge import RidgeProblem
 from mercer.problems.sparse_logistic import SparseLogisticProblem
+from mercer.problems.unbiased import unbiased_classifier
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
@@ -83,6 +84,7 @@ from mercer.solvers.sources.fixed_point import (
 from mercer.solvers.sources.ica_newton import QuasiNewtonICA
 from mercer.solvers.sources.rotations import PairRotations
 from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
@@ -252,6 +254,12 @@ TABLE = [
     *(Row(SMO(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(InteriorPoint(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(BoxQPSolver(), problem, broken=box, exact_start=True) for problem in BOXES),
+    Row(
+        KernelCoordinateAscent(),
+        unbiased_classifier(SIGNS, 10 * ONES),
+        broken=lambda problem, beta: max((problem.lo - beta).max(), (beta - problem.hi).max(), 0.0),
+        exact_start=True,
+    ),
     *(Row(JointMulticlassSolver(), problem, broken=simplex, exact_start=True) for problem in JOINT),
     Row(RidgeSolver(), RIDGE, direct=FACTOR),
     Row(

@@ -88,7 +88,7 @@ class MapKernel(Mapped):
     def _rows(self, objects: Objects) -> Any:
         """Return φ(x) of all objects as the rows of a matrix of float64, dense or CSR."""
         found: Any = self.phi(objects.items) if self.vectorized else self._one_by_one(objects.items)
-        rows = sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
+        rows: Any = sparse.csr_array(found) if sparse.issparse(found) else np.asarray(found)
         if rows.ndim != 2 or rows.shape[0] != len(objects) or not rows.shape[1]:
             raise InvalidInput(
                 f"{self}: φ returned an array of shape {rows.shape} for {len(objects)} objects; "

@@ -63,8 +63,7 @@ def walk_counts(
            [0., 2., 0.],
            [0., 0., 2.]])
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-        raise InvalidParameter(f"walk_counts: k={k!r} has to be a whole number ≥ 0.")
+    _check_length(k, "walk_counts")
     graphs = GraphEncoder(None, None, weight).encode([graph], "walk_counts")
     if k == 0:
         return np.eye(len(graphs.labels))
@@ -101,8 +100,7 @@ class ProductGraph:
 
     def common_walks(self, k: int) -> float:
         """Return 1ᵀA×ᵏ1, the number of walks of k steps that both graphs have in common."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
-            raise InvalidParameter(f"common_walks: k={k!r} has to be a whole number ≥ 0.")
+        _check_length(k, "common_walks")
         ends = np.ones(len(self.nodes))
         for _ in range(int(k)):
             ends = self.adjacency @ ends
@@ -177,6 +175,11 @@ def product_graph(
         (weights, (begin[there], end[there])), shape=(len(nodes), len(nodes))
     )
     return ProductGraph(nodes, adjacency)
+
+
+def _check_length(k: Parameter, owner: str) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 0:
+        raise InvalidParameter(f"{owner}: k={k!r} has to be a whole number ≥ 0.")
 
 
 def _equal(left: Any, right: Any) -> BoolArray:

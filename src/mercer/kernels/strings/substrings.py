@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from mercer import _fast
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.features import Features
 from mercer.kernels.parameters import check_number
@@ -58,7 +58,7 @@ class Substrings(Mapped):
         super().__init__()
 
     def check_parameters(self) -> None:
-        words = self.words
+        words: Any = self.words
         good = isinstance(words, list | tuple | np.ndarray) and len(words) > 0
         if not good or not all(isinstance(word, str) and word for word in words):
             raise InvalidParameter(
@@ -90,9 +90,13 @@ class Substrings(Mapped):
 
     def _counts(self, strings: Strings) -> Array:
         counts = np.empty((len(strings), len(self.words)))
-        sides = []
-        for texts in (strings.items.tolist(), list(self.words)):
-            ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-            sides += [code_points(texts).astype(np.int64), ends.astype(np.int64)]
-        _fast.subsequences.find(*sides, float(self.decay), counts)
+        letters, starts = _joined(strings.items.tolist())
+        words, ends = _joined(list(self.words))
+        _fast.subsequences.find(letters, starts, words, ends, float(self.decay), counts)
         return counts if self.weighting == "count" else (counts > 0).astype(np.float64)
+
+
+def _joined(texts: list[str]) -> tuple[IntArray, IntArray]:
+    """Return the letters of all texts, one after the other, and where each text begins and ends."""
+    ends = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
+    return code_points(texts).astype(np.int64), ends.astype(np.int64)
