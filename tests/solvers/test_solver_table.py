@@ -38,6 +38,7 @@ from mercer.problems.landmark_losses import LandmarkClasses, Logistic, SquaredHi
 from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
+from mercer.problems.manifold_hinge import HingeManifoldProblem
 from mercer.problems.mistakes import SignedRows
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
@@ -71,6 +72,7 @@ from mercer.solvers.linear.penalised_regression import (
     TiltedVertices,
 )
 from mercer.solvers.linear.proximal_newton import ProximalNewton
+from mercer.solvers.manifold_hinge import WarpedKernelSolver
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -131,13 +133,13 @@ def landmarks(y):
     return lambda value=None: LandmarkGram.of(basis, KERNEL.encode(X), y, None, True)
 
 
-def manifold(hinge):
+def manifold(hinge, kind=ManifoldProblem, intercept=True):
     """A few labels, and a graph of all points that are near each other."""
     near = matrix() - np.eye(N)
     laplacian = sparse.csr_array(np.diag(near.sum(axis=1)) - near)
     rows = np.arange(0, N, 4)
     y = (SIGNS if hinge else TARGETS)[rows]
-    part = ManifoldProblem(rows, y, np.ones(15), 0.1, Roughness(laplacian, 0.01), hinge, True)
+    part = kind(rows, y, np.ones(15), 0.1, Roughness(laplacian, 0.01), hinge, intercept)
     return ManifoldProblems([part])
 
 
@@ -310,6 +312,15 @@ TABLE = [
     Row(RidgeFactors(Design(COLUMNS)), LassoProblem(TARGETS, 0.0, 1.0), features, direct=FACTOR),
     Row(ManifoldNewton(), manifold(hinge=True)),
     Row(ManifoldNewton(), manifold(hinge=False)),
+    *(
+        Row(
+            WarpedKernelSolver(),
+            manifold(True, HingeManifoldProblem, intercept),
+            no_count="the matrix is factorised once, and steps after that cost next to nothing",
+            no_start="the multipliers start from zero",
+        )
+        for intercept in (False, True)
+    ),
     Row(LandmarkNewton(), LandmarkClasses(Logistic(3), 1.0, True), landmarks(LABELS)),
     Row(LandmarkNewton(), LandmarkClasses(SquaredHinge(3), 1.0, True), landmarks(LABELS)),
     Row(
