@@ -22,6 +22,10 @@ from mercer.estimators.linear.norm_regressor import NormRegressor as NormRegress
 from mercer.estimators.linear.paths import enet_path as enet_path, lasso_path as lasso_path
 from mercer.estimators.linear.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.linear.ridge_regression import Ridge as Ridge
+from mercer.estimators.linear.ridge_weights import (
+    RidgeWeights as RidgeWeights,
+    ridge_path as ridge_path,
+)
 from mercer.estimators.linear.sparse import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
