@@ -22,6 +22,10 @@ from mercer.estimators.linear.norm_regressor import NormRegressor as NormRegress
 from mercer.estimators.linear.paths import enet_path as enet_path, lasso_path as lasso_path
 from mercer.estimators.linear.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.linear.ridge_regression import Ridge as Ridge
+from mercer.estimators.linear.ridge_weights import (
+    RidgeWeights as RidgeWeights,
+    ridge_path as ridge_path,
+)
 from mercer.estimators.linear.sparse import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
@@ -109,12 +113,18 @@ from mercer.kernels.expression import (
 )
 from mercer.kernels.features import Features as Features
 from mercer.kernels.graphs.graph_points import Graph as Graph
+from mercer.kernels.graphs.graph_walks import (
+    ProductGraph as ProductGraph,
+    product_graph as product_graph,
+    walk_counts as walk_counts,
+)
 from mercer.kernels.graphs.random_walk import RandomWalk as RandomWalk
 from mercer.kernels.graphs.refinement import (
     ShortestPath as ShortestPath,
     WeisfeilerLehman as WeisfeilerLehman,
     WeisfeilerLehmanOptimalAssignment as WeisfeilerLehmanOptimalAssignment,
 )
+from mercer.kernels.map_kernel import MapKernel as MapKernel
 from mercer.kernels.points import (
     Categories as Categories,
     Leaf as Leaf,
@@ -132,6 +142,7 @@ from mercer.kernels.strings.kmers import (
     Spectrum as Spectrum,
 )
 from mercer.kernels.strings.subsequences import Subsequence as Subsequence
+from mercer.kernels.strings.substrings import Substrings as Substrings
 from mercer.kernels.strings.words import BagOfWords as BagOfWords
 from mercer.kernels.trees.subtrees import SubsetTree as SubsetTree, Subtree as Subtree
 from mercer.kernels.vectors.categorical import Delta as Delta, Overlap as Overlap

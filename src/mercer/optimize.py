@@ -26,3 +26,4 @@ from mercer.solvers.descent import (
     steepest_descent as steepest_descent,
 )
 from mercer.solvers.line_search import Step as Step, line_search as line_search
+from mercer.solvers.svm.smo_trace import SMOTrace as SMOTrace, smo as smo

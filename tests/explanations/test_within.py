@@ -133,3 +133,23 @@ def test_refusals_say_why():
     two = m.KernelRidge(1.0, kernel=m.Spectrum(2)).fit(WORDS, np.c_[TWO, THREE])
     with pytest.raises(NoExplanation, match="several targets"):
         m.explain_within(two, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "split"),
+    [
+        (m.BagOfWords(k=2), False),
+        (m.BagOfWords("frequency", k=2), False),
+        (m.BagOfWords(k=2, pattern=None).normalized(), True),
+        (m.BagOfWords("binary", pattern=None), True),
+    ],
+)
+def test_runs_of_words_and_lists_of_tokens(kernel, split):
+    texts = ["the cat sat on the mat", "a dog ran on the road", "the cat ran", "dog on the road"]
+    rows = [text.split() for text in texts] if split else texts
+    machine = m.SVC(kernel=kernel).fit(rows, [0, 1, 0, 1])
+    for row, why, value in zip(
+        rows, m.explain_within(machine, rows), machine.decision_function(rows), strict=True
+    ):
+        assert len(why.values) == len(row)
+        assert why.answer == pytest.approx(value, abs=1e-12)

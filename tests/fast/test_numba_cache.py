@@ -45,6 +45,13 @@ EXERCISES = {
         _fast.exponentials.single(np.zeros(3, dtype=np.float32))
         _fast.exponentials.double(np.zeros(3))
     """,
+    "box_ascent": """
+        import numpy as np
+        from mercer import SVC
+
+        X = np.random.default_rng(0).normal(size=(40, 2))
+        SVC(fit_intercept=False).fit(X, X[:, 0] * X[:, 1] > 0)
+    """,
     "shapley": """
         import numpy as np
         from mercer import KernelRidge, explain
@@ -312,8 +319,9 @@ EXERCISES = {
             kernel(X[:3], X)
     """,
     "subsequences": """
-        from mercer import Subsequence
+        from mercer import Subsequence, Substrings
 
+        Substrings(["AT", "C"], 0.5)(["GATTACA", "CAT", "", "AT"])
         for kernel in (Subsequence(1), Subsequence(4, lengths="all")):
             kernel(["GATTACA", "CAT", "", "AT"])
             kernel(["".join(map(chr, range(65, 90)))])

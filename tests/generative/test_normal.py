@@ -183,3 +183,45 @@ def test_units_do_not_make_a_covariance_singular():
 def test_bad_input(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+# ---- precision -----------------------------------------------------------------------------------
+
+
+def test_the_precision_and_its_blocks_are_those_of_the_inverse():
+    random = np.random.default_rng(0)
+    root = random.normal(size=(5, 5))
+    g = Gaussian(random.normal(size=5), root @ root.T)
+    Lambda = np.linalg.inv(root @ root.T)
+    np.testing.assert_allclose(g.precision, Lambda, rtol=1e-9)
+    b, a = [3, 1], [0, 2, 4]
+    blocks = g.precision_blocks(b)
+    np.testing.assert_allclose(blocks.aa, Lambda[np.ix_(a, a)], rtol=1e-9)
+    np.testing.assert_allclose(blocks.ab, Lambda[np.ix_(a, b)], rtol=1e-9)
+    np.testing.assert_allclose(blocks.ba, blocks.ab.T)
+    np.testing.assert_allclose(blocks.bb, Lambda[np.ix_(b, b)], rtol=1e-9)
+    parts = g.covariance_blocks(b)
+    np.testing.assert_array_equal(parts.ab, g.covariance[np.ix_(a, b)])
+    # The inverse by blocks (Schur): Λaa = (Σaa − ΣabΣbb⁻¹Σba)⁻¹.
+    schur = parts.aa - parts.ab @ np.linalg.solve(parts.bb, parts.ba)
+    np.testing.assert_allclose(np.linalg.inv(blocks.aa), schur, rtol=1e-8)
+    # What is left given x_b, from the precision alone.
+    x = random.normal(size=2)
+    given = g.condition(b, x)
+    mean = g.mean[a] - np.linalg.solve(blocks.aa, blocks.ab @ (x - g.mean[b]))
+    np.testing.assert_allclose(given.mean, mean, rtol=1e-8)
+    np.testing.assert_allclose(given.covariance, np.linalg.inv(blocks.aa), rtol=1e-8)
+
+
+def test_a_chain_has_zeros_in_its_precision():
+    # x₃ depends on x₁ through x₂ alone.
+    g = Gaussian(np.zeros(3), [[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
+    assert abs(g.precision[0, 2]) < 1e-12
+
+
+def test_a_singular_covariance_has_no_precision():
+    g = Gaussian([0.0, 0.0], np.ones((2, 2)))
+    with pytest.raises(NotPositiveDefinite, match="singular, of rank 1 in 2 coordinates"):
+        _ = g.precision
+    with pytest.raises(InvalidParameter, match="coordinates"):
+        Gaussian([0.0, 0.0]).precision_blocks([5])

@@ -45,6 +45,9 @@ RADIAL = [
     RationalQuadratic(0.7, sigma=1.2),
     RationalQuadratic(1.0, length_scale=[0.7, 1.5, 2.0]),
     Periodic(2.3, 0.8),
+    Periodic(2.3, [0.7, 1.5, 2.0]),
+    Periodic([2.3, 1.9, 3.1], 0.8),
+    Periodic([2.3, 1.9, 3.1], [0.7, 1.5, 2.0]),
 ]
 
 # Two levels and mixed, for X of three columns.

@@ -313,6 +313,8 @@ def test_unknown_heuristics_and_bad_length_scales(kind):
         (lambda: RationalQuadratic(0.0), ["RationalQuadratic: alpha=0.0", "> 0"]),
         (lambda: Periodic(0.0), ["Periodic: period=0.0", "> 0"]),
         (lambda: Periodic(1.0, -1.0), ["Periodic: length_scale=-1.0", "> 0"]),
+        (lambda: Periodic([1.0, 0.0]), ["Periodic: period[1]=", "> 0"]),
+        (lambda: Periodic(1.0, [[1.0]]), ["Periodic: length_scale=", "one for each column"]),
         (lambda: NegativeDistance(2.5), ["NegativeDistance: power=2.5", "> 0 and ≤ 2"]),
         (lambda: NegativeDistance(0), ["NegativeDistance: power=0"]),
         (lambda: Chi2(0.0), ["Chi2: gamma=0.0", "> 0"]),

@@ -89,7 +89,11 @@ def test_reading(text):
 
 def test_every_name_of_the_registry_is_read():
     for row in ROWS:
-        given = {"gaussian_basis": "(centres=[[1]])", "random_fourier": "(kernel=rbf)"}
+        given = {
+            "gaussian_basis": "(centres=[[1]])",
+            "random_fourier": "(kernel=rbf)",
+            "substrings": '(words=["ab"])',
+        }
         for name in (row.name, *row.aliases, row.kernel.__name__):
             assert type(parse_kernel(name + given.get(row.name, ""))) is row.kernel
 

@@ -126,6 +126,10 @@ def test_names_of_free_parameters():
         (Matern(1.5, length_scale=[1.0, 2.0]), ["length_scale[0]", "length_scale[1]"]),
         (RationalQuadratic(0.7, sigma=1.0), ["alpha", "sigma"]),
         (Periodic(2.0, 1.0), ["period", "length_scale"]),
+        (
+            Periodic([2.0, 3.0], [1.0, 0.5]),
+            ["period[0]", "period[1]", "length_scale[0]", "length_scale[1]"],
+        ),
         (Polynomial(2, 0.5, 1.0), ["gamma", "coef0"]),
         (Sigmoid(0.5, 1.0), ["gamma", "coef0"]),
         (Chi2(0.5), ["gamma"]),

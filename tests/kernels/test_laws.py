@@ -122,6 +122,37 @@ def test_gaussian_of_any_width_is_one_too(X, gamma):
     close((2 * gamma * Linear()).exp().normalized()(X), RBF(gamma)(X), 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "gamma"),
+    [
+        (Linear().exp(), 0.5),
+        (3 * Linear().exp(), 0.5),
+        ((2 * Linear()).exp(), 1.0),
+        (Linear().exp() ** 3, 1.5),
+        (Linear().exp() * (0.5 * Linear()).exp(), 0.75),
+    ],
+)
+@pytest.mark.parametrize("size", [1e2, 1e5])
+def test_normalised_exponentials_do_not_overflow(kernel, gamma, size):
+    X = np.random.default_rng(0).normal(size=(8, 3)) + size
+    k = kernel.normalized()
+    close(k(X), RBF(gamma)(X), 1e-15 * size**2 + 1e-9)
+    close(k.diag(X), np.ones(8))
+    assert k(X).max() <= 1
+    close(k(X, X[:2]), RBF(gamma)(X, X[:2]), 1e-15 * size**2 + 1e-9)
+
+
+def test_normalised_exponentials_of_large_kernels_have_gradients():
+    X = np.random.default_rng(0).normal(size=(6, 2)) + 30
+    kernel = (2 * (0.01 * Polynomial(2, 0.5, 1.5)).exp() ** 1.5).normalized()
+    with np.errstate(over="ignore"):
+        assert not np.isfinite(np.exp(0.015 * Polynomial(2, 0.5, 1.5)(X))).all()
+    for name, slope in kernel.gradients(X):
+        value = kernel.free_parameters()[name]
+        up, down = (kernel.with_parameters({name: value * np.exp(h)})(X) for h in (1e-5, -1e-5))
+        close(slope, (up - down) / 2e-5, 1e-6)
+
+
 @given(tables(), st.floats(0.3, 2.0))
 def test_names_of_widths(X, length):
     same = RBF(1 / (2 * length**2))(X)

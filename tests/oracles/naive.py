@@ -244,9 +244,14 @@ def _rational_quadratic(
 
 def _periodic(kernel: Periodic, x: Object, z: Object, same: bool, training: Rows | None) -> float:
     value = 1.0
-    for a, b in _pairs(x, z):
-        angle = math.pi * (a - b) / kernel.period
-        value *= math.exp(-2 * math.sin(angle) ** 2 / kernel.length_scale**2)
+    pairs = list(_pairs(x, z))
+    periods, scales = (
+        list(given) if isinstance(given, list | tuple) else [given] * len(pairs)
+        for given in (kernel.period, kernel.length_scale)
+    )
+    for (a, b), period, scale in zip(pairs, periods, scales, strict=True):
+        angle = math.pi * (a - b) / period
+        value *= math.exp(-2 * math.sin(angle) ** 2 / scale**2)
     return value
 
 
@@ -309,9 +314,11 @@ def _bag_of_words(
     total = 0.0
     texts = [_text(row).lower() if kernel.lowercase else _text(row) for row in (x, z)]
     left, right = (
-        [match.group() for match in re.finditer(kernel.pattern, text) if match.group()]
+        [match.group() for match in re.finditer(kernel.pattern or "", text) if match.group()]
         for text in texts
     )
+    k = kernel.k
+    left, right = ([tuple(w[i : i + k]) for i in range(len(w) - k + 1)] for w in (left, right))
     for word in set(left) & set(right):
         product = float(left.count(word) * right.count(word))
         if kernel.weighting == "frequency":

@@ -146,6 +146,8 @@ def _shortest_path(kernel: Any, x: Object, z: Object, same: bool, training: Obje
 
 def _random_walk(kernel: RandomWalk, x: Object, z: Object, same: bool, training: Objects) -> float:
     """Form the matrix of the product graph and invert."""
+    if not kernel.tottering:
+        return _onward_walks(kernel, x, z)
     (a_labels, a_arcs), (b_labels, b_arcs) = (_scaled(kernel, item) for item in (x, z))
     pairs = [
         (u, v)
@@ -161,6 +163,32 @@ def _random_walk(kernel: RandomWalk, x: Object, z: Object, same: bool, training:
             if a.label == b.label and start in number and end in number:
                 matrix[number[start], number[end]] -= float(kernel.decay) * a.weight * b.weight
     return float(np.linalg.inv(matrix).sum())
+
+
+def _onward_walks(kernel: RandomWalk, x: Object, z: Object) -> float:
+    """Count walks that start in nodes and go on in arcs, as Mahé and others (2004) do."""
+    sides = []
+    for labels, arcs in (_read(item, kernel) for item in (x, z)):
+        count = len(labels)
+        steps = [(arc.source, count + e, arc.label) for e, arc in enumerate(arcs)]
+        steps += [
+            (count + e, count + f, onward.label)
+            for e, arc in enumerate(arcs)
+            for f, onward in enumerate(arcs)
+            if onward.source == arc.target and onward.target != arc.source
+        ]
+        sides.append((count, [*labels, *(labels[arc.target] for arc in arcs)], steps))
+    (n, a_labels, a_steps), (m, b_labels, b_steps) = sides
+    width = len(b_labels)
+    matrix = np.eye(len(a_labels) * width)
+    for u, v, first in a_steps:
+        for s, t, second in b_steps:
+            if first == second and a_labels[u] == b_labels[s] and a_labels[v] == b_labels[t]:
+                matrix[u * width + s, v * width + t] -= float(kernel.decay)
+    alike = np.array([[float(a == b) for b in b_labels] for a in a_labels]).ravel()
+    # A node of arcs in one graph never goes with a node of the other: both start in nodes.
+    starts = [u * width + s for u in range(n) for s in range(m) if a_labels[u] == b_labels[s]]
+    return float(np.linalg.solve(matrix, alike)[starts].sum())
 
 
 def _scaled(kernel: RandomWalk, item: Object) -> tuple[list[Any], list[Arc]]:

@@ -11,6 +11,7 @@ from typing import Any
 from mercer._typing import Object
 from mercer.kernels.strings.kmers import GappyKmer, Mismatch, Spectrum
 from mercer.kernels.strings.subsequences import Subsequence
+from mercer.kernels.strings.substrings import Substrings
 
 
 def _text(row: Any) -> str:
@@ -103,10 +104,23 @@ def _subsequence(kernel: Subsequence, x: Object, z: Object, *_: Any) -> float:
     return total
 
 
+def _substrings(kernel: Substrings, x: Object, z: Object, *_: Any) -> float:
+    total = 0.0
+    for word in kernel.words:
+        left, right = (
+            _occurrences(_text(row), len(word), float(kernel.decay), "gaps").get(word, 0.0)
+            for row in (x, z)
+        )
+        both = left * right
+        total += float(both > 0) if kernel.weighting == "binary" else both
+    return total
+
+
 FORMULAS: dict[type, Any] = {
     GappyKmer: _gappy,
     Mismatch: _mismatch,
     Spectrum: _spectrum,
     Subsequence: _subsequence,
+    Substrings: _substrings,
 }
 """The formula of each kernel; ``naive`` looks them up."""

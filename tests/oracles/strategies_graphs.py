@@ -55,6 +55,13 @@ def graph_kernels() -> st.SearchStrategy[Kernel]:
         st.builds(RandomWalk, st.sampled_from([0.0, 0.01, 0.02]), weight=weight, **names),
         st.builds(
             RandomWalk,
+            st.sampled_from([0.01, 0.02]),
+            tottering=st.just(False),
+            weight=st.none(),
+            **names,
+        ),
+        st.builds(
+            RandomWalk,
             st.sampled_from([0.3, 0.9]),
             degree_normalized=st.just(True),
             weight=weight,

@@ -243,3 +243,46 @@ def test_differences_are_as_good_as_their_steps():
     better = Function(soft, soft_gradient)
     np.testing.assert_allclose(better.hessian(x), soft_hessian(x), rtol=1e-8, atol=1e-8)
     assert linalg.eigvalsh(better.hessian(x)).min() > 0
+
+
+# ---- fixed steps ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("t", "status"), [(1e-4, "max_iter"), (0.05, "optimal"), (0.19, "optimal"), (0.21, "diverged")]
+)
+def test_a_fixed_step_converges_below_two_over_the_largest_curvature(t, status):
+    curvatures = np.array([1.0, 4.0, 10.0])
+    valley = QuadraticFunction(np.diag(curvatures))
+    start = np.array([1.0, -2.0, 0.5])
+    down = gradient_descent(valley, start, line_search=t, max_iter=2000)
+    assert down.status == status
+    # Each coordinate shrinks or grows by its own factor, 1 − t·curvature, at every step.
+    steps = np.arange(len(down.trace.points))[:, None]
+    expected = start * (1 - t * curvatures) ** steps
+    np.testing.assert_allclose(down.trace.points, expected, rtol=1e-9, atol=1e-12)
+    assert (down.trace.sizes == t).all()
+    if status == "diverged":
+        assert "too long" in down.advice
+
+
+def test_fixed_steps_of_newton_and_of_other_norms():
+    f = Function(lambda x: float(np.cosh(x).sum()))
+    pure = newton(f, [1.0, -0.5], line_search=1.0)
+    assert pure.status == "optimal"
+    np.testing.assert_allclose(pure.x, 0.0, atol=1e-6)
+    signs = steepest_descent(f, [1.0, -0.5], norm=np.inf, line_search=0.2)
+    assert signs.status == "optimal"
+
+
+def test_a_fixed_step_out_of_the_domain_diverges():
+    f = Function(lambda x: float(x[0] - np.log(x[0])) if x[0] > 0 else np.nan)
+    assert gradient_descent(f, [0.1], line_search=5.0).status == "diverged"
+    log = Function(lambda x: float(-np.log(x[0])) if x[0] < 2 else np.inf)
+    assert gradient_descent(log, [1.0], line_search=1.0).status == "diverged"
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, np.inf, "long", True])
+def test_impossible_steps(step):
+    with pytest.raises(InvalidParameter, match="line_search="):
+        gradient_descent(lambda x: float(x @ x), [1.0], line_search=step)

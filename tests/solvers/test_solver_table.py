@@ -38,6 +38,7 @@ from mercer.problems.landmark_losses import LandmarkClasses, Logistic, SquaredHi
 from mercer.problems.landmark_squares import LandmarkRidge
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
+from mercer.problems.manifold_hinge import HingeManifoldProblem
 from mercer.problems.mistakes import SignedRows
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
@@ -53,6 +54,7 @@ from mercer.problems.penalties import (
 )
 from mercer.problems.ridge import RidgeProblem
 from mercer.problems.sparse_logistic import SparseLogisticProblem
+from mercer.problems.unbiased import unbiased_classifier
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
@@ -70,6 +72,7 @@ from mercer.solvers.linear.penalised_regression import (
     TiltedVertices,
 )
 from mercer.solvers.linear.proximal_newton import ProximalNewton
+from mercer.solvers.manifold_hinge import WarpedKernelSolver
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -83,6 +86,7 @@ from mercer.solvers.sources.fixed_point import (
 from mercer.solvers.sources.ica_newton import QuasiNewtonICA
 from mercer.solvers.sources.rotations import PairRotations
 from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
@@ -129,13 +133,13 @@ def landmarks(y):
     return lambda value=None: LandmarkGram.of(basis, KERNEL.encode(X), y, None, True)
 
 
-def manifold(hinge):
+def manifold(hinge, kind=ManifoldProblem, intercept=True):
     """A few labels, and a graph of all points that are near each other."""
     near = matrix() - np.eye(N)
     laplacian = sparse.csr_array(np.diag(near.sum(axis=1)) - near)
     rows = np.arange(0, N, 4)
     y = (SIGNS if hinge else TARGETS)[rows]
-    part = ManifoldProblem(rows, y, np.ones(15), 0.1, Roughness(laplacian, 0.01), hinge, True)
+    part = kind(rows, y, np.ones(15), 0.1, Roughness(laplacian, 0.01), hinge, intercept)
     return ManifoldProblems([part])
 
 
@@ -252,6 +256,12 @@ TABLE = [
     *(Row(SMO(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(InteriorPoint(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(BoxQPSolver(), problem, broken=box, exact_start=True) for problem in BOXES),
+    Row(
+        KernelCoordinateAscent(),
+        unbiased_classifier(SIGNS, 10 * ONES),
+        broken=lambda problem, beta: max((problem.lo - beta).max(), (beta - problem.hi).max(), 0.0),
+        exact_start=True,
+    ),
     *(Row(JointMulticlassSolver(), problem, broken=simplex, exact_start=True) for problem in JOINT),
     Row(RidgeSolver(), RIDGE, direct=FACTOR),
     Row(
@@ -302,6 +312,15 @@ TABLE = [
     Row(RidgeFactors(Design(COLUMNS)), LassoProblem(TARGETS, 0.0, 1.0), features, direct=FACTOR),
     Row(ManifoldNewton(), manifold(hinge=True)),
     Row(ManifoldNewton(), manifold(hinge=False)),
+    *(
+        Row(
+            WarpedKernelSolver(),
+            manifold(True, HingeManifoldProblem, intercept),
+            no_count="the matrix is factorised once, and steps after that cost next to nothing",
+            no_start="the multipliers start from zero",
+        )
+        for intercept in (False, True)
+    ),
     Row(LandmarkNewton(), LandmarkClasses(Logistic(3), 1.0, True), landmarks(LABELS)),
     Row(LandmarkNewton(), LandmarkClasses(SquaredHinge(3), 1.0, True), landmarks(LABELS)),
     Row(

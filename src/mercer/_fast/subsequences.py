@@ -149,3 +149,32 @@ def spell(
                     at = here + codes[i] * size
                     for u in range(size):
                         P[at + u] += P[below + u]
+
+
+@jit
+def find(
+    codes: IntArray, starts: IntArray, words: IntArray, ends: IntArray, decay: float, out: Array
+) -> None:
+    """Write φ_u(x) of every string of ``codes`` and of every one of the ``words`` u to ``out``.
+
+    Strings and words stand one after the other. P[l] is P_u(i) of the first l letters of u.
+    """
+    longest = 0
+    for w in range(len(ends) - 1):
+        longest = max(longest, ends[w + 1] - ends[w])
+    P = np.zeros(longest + 1)
+    for r in range(len(starts) - 1):
+        for w in range(len(ends) - 1):
+            first, size = ends[w], ends[w + 1] - ends[w]
+            P[:] = 0.0
+            P[0] = 1.0  # the empty string is everywhere and costs nothing
+            total = 0.0
+            for i in range(starts[r], starts[r + 1]):
+                if codes[i] == words[first + size - 1]:
+                    total += P[size - 1]
+                # From the longest down: each needs the one below as it was for letter i − 1.
+                for level in range(size - 1, 0, -1):
+                    P[level] *= decay
+                    if codes[i] == words[first + level - 1]:
+                        P[level] += P[level - 1]
+            out[r, w] = total

@@ -28,6 +28,16 @@ class PrincipalAxes:
 
 
 @dataclass(frozen=True, eq=False)
+class Blocks:
+    """The blocks of a symmetric matrix for coordinates b and the others, a."""
+
+    aa: Array
+    ab: Array
+    ba: Array
+    bb: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Weighted:
     """exp(``log_scale``) times the density of ``gaussian``."""
 
@@ -97,6 +107,51 @@ class Gaussian:
     def factor(self) -> Array:
         """R with Σ = RRᵀ; lower triangular where Σ is regular."""
         return self._root
+
+    @property
+    def precision(self) -> Array:
+        """Λ = Σ⁻¹; Λᵢⱼ = 0 where i and j are independent given all others."""
+        if self.rank < len(self):
+            raise NotPositiveDefinite(
+                f"Gaussian.precision: the covariance is singular, of rank {self.rank} in "
+                f"{len(self)} coordinates, and has no inverse. Take the marginal of fewer "
+                "coordinates, or add a little variance."
+            )
+        inverse = solve_triangular(self._root, np.eye(len(self)), lower=True, check_finite=False)
+        return np.asarray(inverse.T @ inverse)
+
+    def covariance_blocks(self, coordinates: Sequence[int]) -> Blocks:
+        """Return Σaa, Σab, Σba, Σbb for some coordinates b and the others, a."""
+        return self._blocks(self.covariance, coordinates)
+
+    def precision_blocks(self, coordinates: Sequence[int]) -> Blocks:
+        """Return Λaa, Λab, Λba, Λbb of Λ = Σ⁻¹ for some coordinates b and the others, a.
+
+        Given x_b, the others have the mean μₐ − Λaa⁻¹Λab(x_b − μ_b) and the covariance Λaa⁻¹: what
+        ``condition`` returns, without Σbb⁻¹.
+
+        Examples
+        --------
+        >>> from mercer import Gaussian
+        >>> g = Gaussian([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]])
+        >>> blocks = g.precision_blocks([1])
+        >>> (1 / blocks.aa).round(2), (-blocks.ab / blocks.aa).round(2)
+        (array([[0.36]]), array([[0.8]]))
+        >>> given = g.condition([1], [1.0])
+        >>> given.covariance.round(2), given.mean.round(2)
+        (array([[0.36]]), array([0.8]))
+        """
+        return self._blocks(self.precision, coordinates)
+
+    def _blocks(self, matrix: Array, coordinates: Sequence[int]) -> Blocks:
+        b = self._numbers(coordinates)
+        a = np.setdiff1d(np.arange(len(self)), b)
+        return Blocks(
+            matrix[np.ix_(a, a)],
+            matrix[np.ix_(a, b)],
+            matrix[np.ix_(b, a)],
+            matrix[np.ix_(b, b)],
+        )
 
     # ---- values ------------------------------------------------------------------------------
 

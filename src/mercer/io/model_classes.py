@@ -121,7 +121,7 @@ PARTS = {
     "mercer.kernels.graphs.graph_points": ("Graph", "Graphs"),
     "mercer.kernels.points": ("Vectors", "Categories", "Objects"),
     "mercer.kernels.series.series_points": ("Series", "SeriesEncoder"),
-    "mercer.kernels.strings.words": ("Strings", "StringEncoder"),
+    "mercer.kernels.strings.words": ("Strings", "StringEncoder", "TokenEncoder"),
     "mercer.kernels.tables.columns": ("PresenceEncoder", "Gappy", "ColumnEncoder"),
     "mercer.kernels.trees.tree_points": ("Trees", "TreeEncoder"),
     "mercer.problems.certificate": ("Certificate",),

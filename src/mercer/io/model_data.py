@@ -186,7 +186,9 @@ def _column(column: Value) -> Column:
     if values.dtype.kind != "O":
         return np.asarray(values)
     if any(isinstance(value, np.ndarray | list) for value in values):
-        return [np.asarray(value, dtype=np.float64) for value in values]  # a column of series
+        tokens = any(isinstance(item, str) for value in values for item in value)
+        # A column of lists of tokens, or one of series.
+        return [np.asarray(value, dtype=object if tokens else np.float64) for value in values]
     if any(isinstance(value, Graph) or is_graph_mapping(value) for value in values):
         return [Graph(**value) if is_graph_mapping(value) else value for value in column.to_list()]
     return _objects([None if value is None or value != value else value for value in values])

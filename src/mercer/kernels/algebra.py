@@ -107,6 +107,18 @@ class Product(Pair):
     def evaluate(self, values: Values) -> Array:
         return _multiply(self.left.evaluate(values), self.right.evaluate(values))
 
+    @property
+    def is_exponential(self) -> bool:
+        return self.left.is_exponential and self.right.is_exponential
+
+    def log_values(self, values: Values) -> Array:
+        return _add(self.left.log_values(values), self.right.log_values(values))
+
+    def log_gradient(self, values: Values, name: str) -> Array:
+        child, _, rest = name.partition("__")
+        part: Kernel = getattr(self, child)
+        return part.log_gradient(values, rest)
+
     def games(self, a: Points, b: Points) -> list[Game]:
         both = [[game.products() for game in side.games(a, b)] for side in (self.left, self.right)]
         if any(products is None for side in both for products in side):
@@ -159,6 +171,18 @@ class Scaled(Wrapper):
 
     def evaluate(self, values: Values) -> Array:
         return _multiply(self.kernel.evaluate(values), self.factor)
+
+    @property
+    def is_exponential(self) -> bool:
+        return self.factor > 0 and self.kernel.is_exponential
+
+    def log_values(self, values: Values) -> Array:
+        return self.kernel.log_values(values)
+
+    def log_gradient(self, values: Values, name: str) -> Array:
+        if name == "factor":
+            return np.ones(values.shape, dtype=values.dtype)
+        return self.kernel.log_gradient(values, name.partition("__")[2])
 
     def games(self, a: Points, b: Points) -> list[Game]:
         return [game.scaled(self.factor) for game in self.kernel.games(a, b)]
@@ -222,6 +246,17 @@ class Power(Wrapper):
     def evaluate(self, values: Values) -> Array:
         return power(self.kernel.evaluate(values), self.exponent, self)
 
+    @property
+    def is_exponential(self) -> bool:
+        return self.kernel.is_exponential
+
+    def log_values(self, values: Values) -> Array:
+        return _multiply(self.kernel.log_values(values), self.exponent)
+
+    def log_gradient(self, values: Values, name: str) -> Array:
+        inner = self.kernel.log_gradient(values, name.partition("__")[2])
+        return inner * inner.dtype.type(self.exponent)
+
     def games(self, a: Points, b: Points) -> list[Game]:
         inner = self.kernel.games(a, b)
         game = inner[0].raised(self.exponent) if len(inner) == 1 else None
@@ -258,6 +293,7 @@ class Exp(Wrapper):
     has_features = False
     bounded = False
     chain_is_product = True
+    is_exponential = True
 
     @property
     def definite(self) -> Definite:
@@ -270,6 +306,12 @@ class Exp(Wrapper):
     def evaluate(self, values: Values) -> Array:
         inner = self.kernel.evaluate(values)
         return np.exp(inner, out=inner)
+
+    def log_values(self, values: Values) -> Array:
+        return self.kernel.evaluate(values)
+
+    def log_gradient(self, values: Values, name: str) -> Array:
+        return self.kernel.gradient(values, name.partition("__")[2])
 
     def games(self, a: Points, b: Points) -> list[Game]:
         inner = self.kernel.games(a, b)

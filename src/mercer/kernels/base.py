@@ -168,6 +168,19 @@ class Kernel(Parametrised):
         return None
 
     @property
+    def is_exponential(self) -> bool:
+        """Whether k = exp(g) was built from g, which ``log_values`` gives."""
+        return False
+
+    def log_values(self, values: Values) -> Array:
+        """Return g = log k up to a constant, where ``is_exponential``."""
+        raise NotImplementedError
+
+    def log_gradient(self, values: Values, name: str) -> Array:
+        """Return ∂g/∂log θ of the free parameter ``name``, where ``is_exponential``."""
+        raise NotImplementedError
+
+    @property
     def bounded(self) -> bool:
         """Whether no data can make a value overflow, so that nobody needs to look."""
         return False

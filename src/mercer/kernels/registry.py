@@ -20,6 +20,7 @@ from mercer.kernels.graphs.refinement import (
 from mercer.kernels.series.alignment import DTW, GlobalAlignment
 from mercer.kernels.strings.kmers import GappyKmer, Mismatch, Spectrum
 from mercer.kernels.strings.subsequences import Subsequence
+from mercer.kernels.strings.substrings import Substrings
 from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.trees.subtrees import SubsetTree, Subtree
 from mercer.kernels.vectors.categorical import Delta, Overlap
@@ -103,7 +104,12 @@ ROWS = (
         "vectors",
         (RationalQuadratic(length_scale=1.1), RationalQuadratic(alpha=0.7, gamma=0.2)),
     ),
-    Row("periodic", Periodic, "vectors", (Periodic(1.7, 0.9), Periodic(3.0))),
+    Row(
+        "periodic",
+        Periodic,
+        "vectors",
+        (Periodic(1.7, 0.9), Periodic(3.0), Periodic([1.7, 3.0, 2.2], [0.9, 0.5, 2.0])),
+    ),
     Row("cosine", Cosine, "vectors", (Cosine(),)),
     Row("sigmoid", Sigmoid, "vectors", (Sigmoid(0.3, -0.2), Sigmoid("scale", 0.1)), ("tanh",)),
     Row("distance", NegativeDistance, "vectors", (NegativeDistance(), NegativeDistance(1.5))),
@@ -134,7 +140,12 @@ ROWS = (
         "bag_of_words",
         BagOfWords,
         "strings",
-        (BagOfWords(), BagOfWords("frequency"), BagOfWords("binary", pattern="[a-z]")),
+        (
+            BagOfWords(),
+            BagOfWords("frequency"),
+            BagOfWords("binary", pattern="[a-z]"),
+            BagOfWords("frequency", k=2),
+        ),
         ("words",),
     ),
     Row(
@@ -164,6 +175,16 @@ ROWS = (
         ("subsequences",),
     ),
     Row(
+        "substrings",
+        Substrings,
+        "strings",
+        (
+            Substrings(["at", "a", "rt"]),
+            Substrings(["ca", "ct", "at"], 0.5),
+            Substrings(["ac", "北"], 1.0, "binary"),
+        ),
+    ),
+    Row(
         "weisfeiler_lehman",
         WeisfeilerLehman,
         "graphs",
@@ -186,6 +207,7 @@ ROWS = (
             RandomWalk(0.02),
             RandomWalk(0.02, label=None, edge_label=None),
             RandomWalk(0.5, degree_normalized=True),
+            RandomWalk(0.02, tottering=False, weight=None),
         ),
     ),
     Row("dtw", DTW, "series", (DTW(), DTW(2, 0.3), DTW(0.2, "scale"), DTW(0, 0.5))),

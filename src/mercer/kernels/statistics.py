@@ -106,10 +106,14 @@ class DotProduct(VectorStatistic):
 
 @dataclass(frozen=True)
 class SquaredDistance(VectorStatistic):
-    """‖x − z‖², after each coordinate was divided by its scale, or bent to a circle."""
+    """‖x − z‖², after each coordinate was divided by its scale.
+
+    With a period, or one for each coordinate, coordinates are bent to circles of radius 1 first:
+    the distance of two points there is |2 sin(π(x − z)/p)|.
+    """
 
     scales: tuple[float, ...] | None = None
-    period: float | None = None
+    period: float | tuple[float, ...] | None = None
     pace = 1.0
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
@@ -142,20 +146,24 @@ class SquaredDistance(VectorStatistic):
         return np.zeros(len(a), dtype=a.dtype)
 
     def along(self, column: int) -> CoordinateDistance:
-        """Return the part of one coordinate."""
-        return CoordinateDistance(self.encoder, column, 2)
+        """Return the part of one coordinate, without its scale."""
+        period = self.period[column] if isinstance(self.period, tuple) else self.period
+        return CoordinateDistance(self.encoder, column, 2, period)
 
     def as_product(self, factor: float) -> DistanceProduct:
         """Return factor · ‖x − z‖² as a statistic that is faster and a little less exact."""
         return DistanceProduct(self.encoder, self, factor)
 
     def _embed(self, values: Matrix) -> Any:
+        if self.period is None:
+            return values if self.scales is None else _divide_columns(values, self.scales)
+        if isinstance(self.period, tuple):
+            _check_entries("period", self.period, values)
+        angles = _dense(values) * np.asarray(2 * np.pi / np.asarray(self.period), values.dtype)
+        circles = [np.cos(angles), np.sin(angles)]
         if self.scales is not None:
-            values = _divide_columns(values, self.scales)
-        if self.period is not None:
-            angles = _dense(values) * values.dtype.type(2 * np.pi / self.period)
-            values = np.hstack([np.cos(angles), np.sin(angles)])
-        return values
+            circles = [_divide_columns(side, self.scales) for side in circles]
+        return np.hstack(circles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,10 +298,11 @@ class CoordinateSum(VectorStatistic):
 
 @dataclass(frozen=True)
 class CoordinateDistance(VectorStatistic):
-    """|xⱼ − zⱼ|ᵖ of one coordinate."""
+    """|xⱼ − zⱼ|ᵖ of one coordinate, or |2 sin(π(xⱼ − zⱼ)/period)|ᵖ on a circle."""
 
     column: int = 0
     power: int = 2
+    period: float | None = None
 
     def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
         left = Vectors(_dense(a.values[:, [self.column]]))
@@ -301,6 +310,9 @@ class CoordinateDistance(VectorStatistic):
 
     def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         difference: Array = a.values - b.values[:, 0]
+        if self.period is not None:
+            difference *= difference.dtype.type(np.pi / self.period)
+            difference = 2 * np.sin(difference, out=difference)
         if self.power == 2:
             return np.multiply(difference, difference, out=difference)
         np.abs(difference, out=difference)
@@ -312,16 +324,23 @@ class CoordinateDistance(VectorStatistic):
 
 @dataclass(frozen=True)
 class PeriodSlope(VectorStatistic):
-    """Σⱼ θⱼ sin θⱼ with θⱼ = 2π(xⱼ − zⱼ)/p: how distances on circles change with the period p."""
+    """Σⱼ θⱼ sin θⱼ/ℓⱼ² with θⱼ = 2π(xⱼ − zⱼ)/p: how distances on circles change with the period p.
+
+    The sum runs over all coordinates, or has that of one ``column`` alone. Without ``scales`` ℓ is
+    1.
+    """
 
     period: float = 1.0
+    scales: tuple[float, ...] | None = None
+    column: int | None = None
 
     def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
         left, right = a.dense(), b.dense()
         result = np.zeros((len(a), len(b)), dtype=a.dtype)
-        for j in range(a.dimension):
+        for j in range(a.dimension) if self.column is None else [self.column]:
             angle = (left[:, j, None] - right[:, j]) * a.dtype.type(2 * np.pi / self.period)
-            result += angle * np.sin(angle)
+            slope = angle * np.sin(angle)
+            result += slope if self.scales is None else slope * a.dtype.type(self.scales[j] ** -2)
         return result
 
     def diagonal(self, a: Vectors) -> Array:
@@ -411,13 +430,17 @@ def _moved_to_origin(a: Vectors, b: Vectors) -> tuple[Any, ...]:
 
 
 def _divide_columns(values: Matrix, scales: tuple[float, ...]) -> Any:
-    if len(scales) != values.shape[1]:
-        raise InvalidInput(
-            f"length_scale has {len(scales)} entries and X has {values.shape[1]} columns: give one "
-            "length scale, or one for each column."
-        )
+    _check_entries("length_scale", scales, values)
     inverse = (1 / np.asarray(scales)).astype(values.dtype)
     return values @ sparse.diags_array(inverse) if sparse.issparse(values) else values * inverse
+
+
+def _check_entries(name: str, entries: tuple[float, ...], values: Matrix) -> None:
+    if len(entries) != values.shape[1]:
+        raise InvalidInput(
+            f"{name} has {len(entries)} entries and X has {values.shape[1]} columns: give one "
+            f"{name.replace('_', ' ')}, or one for each column."
+        )
 
 
 def _column_chunks(a: Vectors, b: Vectors) -> list[slice]:

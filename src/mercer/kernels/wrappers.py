@@ -25,7 +25,8 @@ from mercer.kernels.tables.columns import ColumnEncoder, Gappy, PresenceEncoder
 class Normalized(Wrapper):
     """A kernel scaled to k(x, x) = 1; 0 where a diagonal value is 0.
 
-    k(x, z)/√(k(x, x) k(z, z))
+    k(x, z)/√(k(x, x) k(z, z)); of an exponential k = exp(g) it is
+    exp(g(x, z) − ½g(x, x) − ½g(z, z)), which cannot overflow.
     """
 
     @property
@@ -37,6 +38,8 @@ class Normalized(Wrapper):
         return self.kernel.divisible
 
     def evaluate(self, values: Values) -> Array:
+        if self.kernel.is_exponential:
+            return self._evaluate_exponential(values)
         result = self.kernel.evaluate(values)
         result *= self._inverse_root(values.left)
         result *= self._inverse_root(values.right)
@@ -44,6 +47,11 @@ class Normalized(Wrapper):
 
     def gradient(self, values: Values, name: str) -> Array:
         inner = name.partition("__")[2]
+        if self.kernel.is_exponential:
+            slope = self.kernel.log_gradient(values, inner)
+            for side in (values.left, values.right):
+                slope = slope - slope.dtype.type(0.5) * self.kernel.log_gradient(side, inner)
+            return self._evaluate_exponential(values) * slope
         result = self.kernel.gradient(values, inner) * self._inverse_root(values.left)
         result = result * self._inverse_root(values.right)
         share = self._diagonal_slope(values.left, inner) + self._diagonal_slope(values.right, inner)
@@ -54,6 +62,15 @@ class Normalized(Wrapper):
 
     def place_shares(self, point: Points) -> Features:
         return self.kernel.place_shares(point)
+
+    def _evaluate_exponential(self, values: Values) -> Array:
+        logs = self.kernel.log_values(values)
+        for side in (values.left, values.right):
+            logs -= logs.dtype.type(0.5) * self.kernel.log_values(side)
+        if self.definite is Definite.POSITIVE:
+            # A definite kernel has no normalised value above 1; what is there is rounding.
+            np.minimum(logs, 0, out=logs)
+        return np.exp(logs, out=logs)
 
     def _inverse_root(self, side: Values) -> Array:
         diagonal = self.kernel.evaluate(side)

@@ -140,8 +140,9 @@ class ManifoldProblem:
         rough = float(f @ self.roughness(f))
         return (float(self.weights @ e**2) + self.penalty * float(coef @ f) + rough) / 2
 
-    def dual_point(self, f: Array) -> DualPoint:
-        """Return the point of the dual that values f at all points suggest."""
+    def dual_point(self, coef: Array, f: Array) -> DualPoint:
+        """Return the point of the dual that f = Σ cⱼ k(xⱼ, ·) suggests, given its values."""
+        del coef  # the errors say it all
         u = f[self.rows]
         beta = self.weights * self.errors(u, self.best_bias(u))
         coef = -self.roughness(f)
@@ -206,9 +207,10 @@ class ManifoldProblems:
         curvature = max(float(problem.weights.max()) for problem in self.parts)
         return (self.parts[0].roughness.norm() + curvature) / self.parts[0].penalty
 
-    def dual_points(self, F: Array) -> tuple[DualPoint, ...]:
-        """Return the points of the dual that values at all points suggest."""
-        return tuple(p.dual_point(f) for p, f in zip(self.parts, F.T, strict=True))
+    def dual_points(self, coef: Array, F: Array) -> tuple[DualPoint, ...]:
+        """Return the points of the dual that functions suggest, given their values."""
+        columns = zip(self.parts, coef.T, F.T, strict=True)
+        return tuple(problem.dual_point(c, f) for problem, c, f in columns)
 
     def best_bias(self, F: Array) -> Array:
         """Return the best constants for given values at all points."""
@@ -234,7 +236,7 @@ class ManifoldProblems:
         """Judge each function for itself."""
         if product is None:
             F = gram.multiply(value.coef)
-            points = value.points or self.dual_points(F)
+            points = value.points or self.dual_points(value.coef, F)
             images = gram.multiply(np.stack([point.coef for point in points], axis=1))
         else:
             F, images = np.hsplit(product, 2)

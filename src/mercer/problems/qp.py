@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,9 @@ class BoxQP:
     row: IntArray
     group: Groups
     groups: int = 1
+
+    has_bias: ClassVar[bool] = True
+    """Whether there are sums, whose multipliers are biases."""
 
     def __len__(self) -> int:
         return len(self.p)

@@ -35,6 +35,7 @@ class Status(StrEnum):
     STALLED = "stalled"
     NONCONVEX = "nonconvex"
     UNBOUNDED = "unbounded"
+    DIVERGED = "diverged"
 
     @property
     def advice(self) -> str:
@@ -52,6 +53,8 @@ _ADVICE = {
     "more, or loosen tol.",
     Status.NONCONVEX: "The problem has negative curvature: the answer is a stationary point, "
     "perhaps not the best one.",
+    Status.DIVERGED: "The steps are too long, and values grow without end: take shorter ones, or a "
+    "line search.",
     Status.UNBOUNDED: "The value falls for ever along a direction: there is no optimum.",
 }
 

@@ -24,7 +24,10 @@ from mercer.problems.functions import (
 )
 from mercer.problems.vector_norms import Lp, Norm, Quadratic
 from mercer.solvers.base import Budget, Status
-from mercer.solvers.line_search import Search
+from mercer.solvers.line_search import Search, StepRule, step_rule
+
+_DIVERGED = 1e16
+"""A value so many times that of the start is as good as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,8 @@ class Descent:
     value : float
         f(x).
     status : str
-        ``optimal``, ``max_iter``, ``stalled`` or ``unbounded``.
+        ``optimal``, ``max_iter``, ``stalled``, ``unbounded``, or ``diverged`` with fixed steps that
+        are too long.
     slope : float
         The size of the gradient at x, by which the method stops: its dual norm; for Newton's method
         the decrement λ, for coordinate ascent the largest slope that a bound does not stop.
@@ -156,7 +160,7 @@ def gradient_descent(
     x0: ArrayLike,
     gradient: GivenDerivative = None,
     *,
-    line_search: str = "backtracking",
+    line_search: str | float = "backtracking",
     tol: float = 1e-6,
     max_iter: int = 10_000,
     share: float = 1e-4,
@@ -171,14 +175,29 @@ def gradient_descent(
         :class:`Function`.
     x0 : array
         Where to start.
-    line_search : {"backtracking", "exact"}
-        How steps are found, see :func:`line_search`.
+    line_search : {"backtracking", "exact"} or float
+        How steps are found, see :func:`line_search`; a number is a fixed step t. On a quadratic
+        with the largest curvature L a fixed step converges for t < 2/L and is best near 1/L; longer
+        ones diverge, and far shorter ones take for ever. A search starts at t = 1, later at four
+        times the last step, so that a poor scale of f costs once; Newton's method never tries more
+        than 1.
     tol : float
         It ends when ‖∇f(x)‖ ≤ tol.
     max_iter : int
         The most steps.
     share, shrink : float
         Parameters of backtracking.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> bowl = optimize.QuadraticFunction([[1.0, 0.0], [0.0, 10.0]])
+    >>> for t in (0.001, 0.15, 0.21):
+    ...     down = optimize.gradient_descent(bowl, [1.0, 1.0], line_search=t, max_iter=1000)
+    ...     print(t, down.status, down.iterations)
+    0.001 max_iter 1000
+    0.15 optimal 86
+    0.21 diverged 193
     """
     return steepest_descent(
         f,
@@ -199,7 +218,7 @@ def steepest_descent(
     gradient: GivenDerivative = None,
     *,
     norm: Any = 2,
-    line_search: str = "backtracking",
+    line_search: str | float = "backtracking",
     tol: float = 1e-6,
     max_iter: int = 10_000,
     share: float = 1e-4,
@@ -233,7 +252,7 @@ def steepest_descent(
         size = float(measure.dual()(g))
         return size * measure.steepest(g), size
 
-    search = Search(line_search, share, shrink)
+    search = step_rule(line_search, share, shrink)
     # In a norm of its own at each x, the step 1 is the right one, as in Newton's method.
     longest = math.inf if norm_at is None else 1.0
     budget = Budget(tol=tol, max_iter=max_iter)
@@ -246,7 +265,7 @@ def newton(
     gradient: GivenDerivative = None,
     hessian: GivenDerivative = None,
     *,
-    line_search: str = "backtracking",
+    line_search: str | float = "backtracking",
     tol: float = 1e-6,
     max_iter: int = 200,
     share: float = 1e-4,
@@ -272,7 +291,7 @@ def newton(
         step = -linalg.cho_solve(_definite_factor(function.hessian(x)), g)
         return step, math.sqrt(max(-float(g @ step), 0.0))
 
-    search = Search(line_search, share, shrink)
+    search = step_rule(line_search, share, shrink)
     return descend(function, x0, direction, search, Budget(tol=tol, max_iter=max_iter), longest=1.0)
 
 
@@ -341,7 +360,7 @@ def descend(
     function: Function,
     x0: ArrayLike,
     direction: Callable[[Array, Array], tuple[Array, float]],
-    search: Search,
+    search: StepRule,
     budget: Budget,
     longest: float,
 ) -> Descent:
@@ -349,6 +368,7 @@ def descend(
     x = as_point(x0)
     value = _finite_value(function, x)
     path, first = _DescentPath(function, x, value), 1.0
+    most = value + _DIVERGED * max(abs(value), 1.0)
     while True:
         g = function.gradient(x)
         if not np.isfinite(g).all():
@@ -364,6 +384,8 @@ def descend(
             return path.end("stalled", slope)
         if math.isinf(step.size) or step.value == -math.inf:
             return path.end("unbounded", slope)
+        if not step.value <= most:  # no search goes up, but a fixed step may
+            return path.end("diverged", slope)
         # The next search starts near the last step, so that a poor scale costs once.
         first = min(longest, 4 * step.size)
         x, value = x + step.size * d, step.value

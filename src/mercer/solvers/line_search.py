@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -153,6 +155,41 @@ def line_search(
     return search(function, x, d, function(x), slope)
 
 
+class StepRule(Protocol):
+    """Says how far to go from x along d, given the value and the slope there."""
+
+    def __call__(
+        self, f: Function, x: Array, d: Array, value: float, slope: float, first: float = 1.0
+    ) -> Step:
+        """Return the step; ``first`` is a good first guess."""
+        ...
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """The same step every time, whatever comes of it."""
+
+    size: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.size < math.inf:
+            raise InvalidParameter(f"line_search={self.size!r}: a fixed step has to be above 0.")
+
+    def __call__(
+        self, f: Function, x: Array, d: Array, value: float, slope: float, first: float = 1.0
+    ) -> Step:
+        """Return the step from x along d; its value may be larger than before."""
+        with np.errstate(all="ignore"):
+            return Step(self.size, f(x + self.size * d), 1)
+
+
+def step_rule(line_search: str | float, share: float, shrink: float) -> StepRule:
+    """Return a line search by its name, or a fixed step by its size."""
+    if isinstance(line_search, Real) and not isinstance(line_search, bool):
+        return FixedStep(float(line_search))
+    return Search(str(line_search), share, shrink)
+
+
 @dataclass(frozen=True)
 class Search:
     """A kind of line search with its parameters."""
@@ -165,7 +202,8 @@ class Search:
     def __post_init__(self) -> None:
         if self.method not in ("backtracking", "exact"):
             raise InvalidParameter(
-                f"line_search={self.method!r} has to be 'backtracking' or 'exact'."
+                f"line_search={self.method!r} has to be 'backtracking', 'exact', or a fixed step "
+                "above 0."
             )
         if not (0 < self.share < 1 and 0 < self.shrink < 1 and self.first > 0):
             raise InvalidParameter(

@@ -208,7 +208,7 @@ class _NewtonDescent:
         tol, best = self.budget.tol, math.inf
         for _ in range(_MOST_ROUNDS):
             self.descend()
-            points = self.problem.dual_points(self.values)
+            points = self.problem.dual_points(self.coef, self.values)
             gamma = np.stack([point.coef for point in points], axis=1)
             product = exact.multiply(np.hstack([self.coef, gamma]))
             self.products += 1

@@ -123,6 +123,70 @@ def test_svc_is_the_minimum_that_a_dense_method_finds(C, intercept):
     )
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("C", [0.5, 50.0])
+def test_the_plain_hinge_is_the_minimum_that_a_dense_method_finds(C, intercept):
+    labels = few(y, 12)
+    rows = np.flatnonzero(labels >= 0)
+    signs = 2.0 * labels[rows] - 1
+    options = {"smoothness": 2.0, "kernel": KERNEL, "fit_intercept": intercept, "loss": "hinge"}
+    model = LaplacianSVC(C, tol=1e-9, **options).fit(X, labels)
+    K = KERNEL(X)
+    inverse = np.linalg.inv(np.eye(len(K)) + 2.0 * naive_laplacian(K) @ K)
+    Q = signs[:, None] * (K[rows] @ inverse[:, rows]) * signs
+    ends = {"constraints": {"type": "eq", "fun": lambda a: a @ signs}} if intercept else {}
+    found = optimize.minimize(
+        lambda a: a @ Q @ a / 2 - a.sum(),
+        np.full(len(rows), 0.1),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, C)] * len(rows),
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+        **ends,
+    )
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.primal == pytest.approx(-found.fun, rel=1e-6)
+    assert model.certificate_.dual == pytest.approx(-found.fun, rel=1e-6)
+    c = inverse[:, rows] @ (signs * found.x)
+    np.testing.assert_allclose(
+        model.decision_function(NEW) - model.intercept_, KERNEL(NEW, X) @ c, atol=1e-3
+    )
+    # The objective as the lectures write it, for the published function.
+    f = K @ model.dual_coef_[0]
+    L = naive_laplacian(K)
+    losses = np.maximum(0, 1 - signs * (f[rows] + model.intercept_[0])).sum()
+    primal = C * losses + model.dual_coef_[0] @ f / 2 + f @ L @ f
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-9)
+    again = certify(model, X, labels)
+    assert again.relative_gap <= 1e-6
+
+
+def test_the_plain_hinge_without_smoothness_is_a_support_vector_machine(tmp_path):
+    labels = few(y, 15)
+    rows = np.flatnonzero(labels >= 0)
+    model = LaplacianSVC(
+        3.0, loss="hinge", smoothness=0.0, kernel=KERNEL, fit_intercept=True, tol=1e-9
+    ).fit(X, labels)
+    plain = SVC(KERNEL, C=3.0, tol=1e-7).fit(X[rows], labels[rows])
+    np.testing.assert_allclose(
+        model.decision_function(NEW), plain.decision_function(NEW), atol=1e-4
+    )
+    save(model, tmp_path / "hinge.mercer")
+    np.testing.assert_array_equal(load(tmp_path / "hinge.mercer").predict(NEW), model.predict(NEW))
+
+
+def test_the_plain_hinge_for_several_classes_and_approximations():
+    kinds = np.digitize(X[:, 0], [-0.2, 0.9])
+    labels = few(kinds, 8)
+    model = LaplacianSVC(10.0, loss="hinge", kernel=KERNEL).fit(X, labels)
+    assert model.certificate_.optimal
+    assert (model.transduction_ == kinds).mean() > 0.85
+    fewer = LaplacianSVC(10.0, loss="hinge", kernel=KERNEL, approximation=60).fit(X, labels)
+    assert (fewer.predict(X) == model.predict(X)).mean() > 0.95
+    with pytest.raises(ValueError, match="loss"):
+        LaplacianSVC(loss="logistic").fit(X, labels)
+
+
 def test_with_all_labels_and_no_smoothness_it_is_kernel_ridge():
     targets = np.column_stack([np.sin(3 * X[:, 0]), X[:, 1] ** 2])
     for intercept in (False, True):

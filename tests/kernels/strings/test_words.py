@@ -1,5 +1,6 @@
 """Kernels of strings against the naive oracle, in every form in which strings come."""
 
+import re
 import subprocess
 import sys
 
@@ -24,7 +25,9 @@ from mercer import (
     LinearSVC,
     MercerError,
     check_kernel,
+    load,
     read_table,
+    save,
 )
 from mercer.kernels.registry import ROWS
 from tests.kernels.cases import close
@@ -94,6 +97,68 @@ def test_counts_against_scikit_learn():
     close(BagOfWords("binary")(X), ((counts > 0).astype(float) @ (counts > 0).T).toarray())
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_runs_of_words_against_scikit_learn(k):
+    X = read_table("reviews").frame["text"].to_pylist()[:200]
+    counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(k, k)).fit_transform(X)
+    counts = counts.astype(float)
+    close(BagOfWords(k=k)(X), (counts @ counts.T).toarray())
+    tokens = [re.findall(r"\w+", text) for text in X]
+    close(BagOfWords(k=k, pattern=None)(tokens), (counts @ counts.T).toarray())
+    shares = counts / np.maximum(counts.sum(axis=1), 1).reshape(-1, 1)
+    close(BagOfWords("frequency", k=k)(X), (shares @ shares.T).toarray())
+
+
+TOKENS = [["open", "/etc/a b"], [], ["open", "read", "open"]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        lambda t: np.array(t, dtype=object),
+        pd.Series,
+        lambda t: pd.DataFrame({"calls": t}),
+        lambda t: pl.Series(t, dtype=pl.List(pl.String)),
+        lambda t: pa.array(t, pa.list_(pa.string())),
+        lambda t: [np.array(row, dtype=str) for row in t],
+    ],
+)
+def test_lists_of_tokens(make):
+    kernel = BagOfWords(pattern=None)
+    close(kernel(make(TOKENS)), [[2, 0, 2], [0, 0, 0], [2, 0, 5]])
+    close(kernel(make(TOKENS), [["OPEN"]]), [[1], [0], [2]])
+    close(BagOfWords(k=2, pattern=None)(make(TOKENS)), [[1, 0, 0], [0, 0, 0], [0, 0, 2]])
+
+
+def test_tokens_in_columns_and_files(tmp_path):
+    frame = pd.DataFrame({"calls": TOKENS * 4, "kind": list("xyx") * 4})
+    kernel = BagOfWords(pattern=None).on("calls") + Delta().on("kind")
+    same = np.equal.outer(list("xyx"), list("xyx"))
+    close(kernel(frame[:3]), same + np.array([[2, 0, 2], [0, 0, 0], [2, 0, 5]]))
+    machine = SVC(kernel, C=2.0).fit(frame, [0, 1, 2] * 4)
+    save(machine, tmp_path / "calls.mercer")
+    again = load(tmp_path / "calls.mercer")
+    close(again.decision_function(frame), machine.decision_function(frame))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (["a b"], InvalidType, "row 0 holds 'a b', not a list of tokens.*leave pattern out"),
+        ([["a"], None], InvalidType, "row 1 holds None"),
+        ([["a", 3]], InvalidType, "token 3 in row 0 is not a string but of type int"),
+        ([["a", ""]], InvalidInput, "token '' in row 0 is empty"),
+        ([["a\x1fb"]], InvalidInput, "separates tokens"),
+        (sparse.eye_array(2), InvalidType, "sparse matrix of numbers"),
+        (np.array([["a", "b"]]), InvalidInput, "one column of tokens, got a table of 2 columns"),
+    ],
+)
+def test_what_is_not_tokens(X, error, message):
+    with pytest.raises(error, match=message):
+        BagOfWords(pattern=None)(X)
+
+
 def test_on_columns_of_mixed_tables():
     frame = {"text": TEXTS, "kind": ["x", "y", "x", "x", "y"]}
     kernel = BagOfWords().normalized().on("text") + 0.5 * Delta().on("kind")
@@ -158,6 +223,7 @@ def test_what_is_not_strings(X, error, message):
         ({"pattern": 3}, "not a regular expression"),
         ({"pattern": "(" * 5000}, "not a regular expression"),
         ({"lowercase": "yes"}, "lowercase='yes'"),
+        ({"k": 0}, "k=0 has to be a whole number ≥ 1"),
     ],
 )
 def test_impossible_parameters(parameters, message):

@@ -21,6 +21,7 @@ from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
+from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
 from mercer.solvers.base import Budget, Status
@@ -35,7 +36,8 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     min Σ φ(yᵢ − w·xᵢ − b)
 
     Least squares by factorisation, L1 and quantiles from vertex to vertex, the dead zone as a
-    linear program, Huber's penalty and the log barrier by Newton's method. ``LargeError`` is not
+    linear program, Huber's penalty and the log barrier by Newton's method, a convex penalty of your
+    own by Newton's method and linear programs of its tangents. ``LargeError`` is not
     convex: the fit starts several times and keeps the best answer, and no certificate can prove
     that it is the best of all.
 
@@ -44,7 +46,8 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     penalty : Penalty or str
         φ: :class:`L2`, :class:`L1`, :class:`Huber`, :class:`DeadZone`, :class:`LogBarrier`,
         :class:`LargeError`, :class:`Quantile`; or the name of one with its default parameter, such
-        as ``"huber"`` or ``"dead_zone"``.
+        as ``"huber"`` or ``"dead_zone"``; or a subclass of :class:`Penalty` with ``value`` and
+        ``slope``.
     fit_intercept : bool
         Whether there is an intercept b.
     tol : float
@@ -97,6 +100,7 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
         penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
+        _check_whole(penalty)
         problem = PenaltyProblem(np.asarray(y, np.float64), penalty)
         method = LeastPenalties(self.n_init, check_random_state(self.random_state))
         budget = Budget(tol=self.tol, max_iter=self.max_iter)
@@ -115,3 +119,13 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
                 stacklevel=caller_level(),
             )
         return self
+
+
+def _check_whole(penalty: Penalty) -> None:
+    """Refuse a penalty of the user's own that lacks what a fit needs."""
+    for name in ("value", "slope"):
+        if getattr(type(penalty), name) is getattr(Penalty, name):
+            raise InvalidParameter(
+                f"PenaltyRegressor: {type(penalty).__name__} has no {name}. A penalty of your own "
+                "is a subclass of Penalty with value(r) and slope(r), both of arrays of residuals."
+            )

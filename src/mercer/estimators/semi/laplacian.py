@@ -44,7 +44,7 @@ from mercer.problems.manifold import (
     ManifoldProblems,
     Roughness,
 )
-from mercer.solvers.base import Budget, Status
+from mercer.solvers.base import Budget, Solver, Status
 from mercer.solvers.manifold_newton import ManifoldNewton
 
 KernelParameter: TypeAlias = Kernel | str | Callable[[Any, Any], Any]
@@ -123,7 +123,7 @@ class LaplacianMachine(JudgedMachine, NamedKernelMachine):
         self.graph_ = graph.weights
         self.n_connected_components_ = self._count_components(graph, labelled)
         problems = ManifoldProblems(pose(self._roughness(graph)))
-        found = ManifoldNewton().solve(problems, gram, budget)
+        found = self._solver().solve(problems, gram, budget)
         assert found.product is not None
         self.__dict__.pop("certificate_", None)  # that of an earlier fit
         runs = [(found.statistics, found.status)]
@@ -142,6 +142,9 @@ class LaplacianMachine(JudgedMachine, NamedKernelMachine):
                 stacklevel=caller_level(),
             )
         return FittedFunctions(coef, bias, found.product[:, : coef.shape[1]] + bias)
+
+    def _solver(self) -> Solver[ManifoldProblems, ManifoldFunctions]:
+        return ManifoldNewton()
 
     def _matrix_and_graph(
         self, kernel: Kernel, points: Points

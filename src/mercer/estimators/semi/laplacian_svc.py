@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, A, Numbers, State
-from mercer._sklearn import Interval
+from mercer._sklearn import Interval, StrOptions
 from mercer._typing import (
     Array,
     ClassWeights,
@@ -30,26 +30,38 @@ from mercer.estimators.semi.unlabelled import PartialLabels, partial_labels
 from mercer.estimators.state import check_classes
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
-from mercer.problems.manifold import ManifoldProblem, Roughness
+from mercer.problems.manifold import (
+    ManifoldFunctions,
+    ManifoldProblem,
+    ManifoldProblems,
+    Roughness,
+)
+from mercer.problems.manifold_hinge import HingeManifoldProblem
+from mercer.solvers.base import Solver
+from mercer.solvers.manifold_hinge import WarpedKernelSolver
 
 
 @parameters
 class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     r"""Support vector machine for few labels and many unlabelled points.
 
-    min ½‖f‖² + C Σ max(0, 1 − yᵢ(f(xᵢ) + b))² + ½μ fᵀLf,  f = Σ cⱼ k(xⱼ, ·)
+    min ½‖f‖² + C Σ max(0, 1 − yᵢ(f(xᵢ) + b))² + ½μ fᵀLf,  f = Σ cⱼ k(xⱼ, ·); with
+    ``loss="hinge"`` the losses are not squared
 
     The losses are those of the labelled points; the functions are spanned by all points, and fᵀLf
     adds up how much the values f(xⱼ) differ between neighbours in the data, labelled or not. The
     neighbours are the nearest in the kernel's own distance d²(x, z) = k(x, x) − 2k(x, z) + k(z, z),
-    so any kernel on any data will do. The hinge is squared, which is what makes training in the
-    primal exact and fast; each of several classes is separated from the rest, on the same graph.
+    so any kernel on any data will do. The squared hinge makes training in the primal exact and
+    fast; each of several classes is separated from the rest, on the same graph.
 
     Parameters
     ----------
     C : float
         The weight of the losses. In the terms of the first reference, which divides the losses by
         their number l and fᵀLf by n², C = 1/(2lγ_A) and μ = γ_I/(γ_A n²).
+    loss : {"squared_hinge", "hinge"}
+        The loss of a labelled point. The plain hinge is that of :class:`SVC` and of the first
+        reference; it is solved by its dual, with a matrix of all n points in memory.
     smoothness : float
         The weight μ ≥ 0 of the differences between neighbours. Without it the unlabelled points
         count for nothing.
@@ -128,11 +140,13 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **LaplacianMachine._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
         "unlabelled": "no_validation",
     }
 
     C: float = 1.0
     _: KW_ONLY
+    loss: str = "squared_hinge"
     smoothness: float = 10.0
     class_weight: ClassWeights = None
     unlabelled: Label = -1
@@ -168,6 +182,13 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     def predict(self, X: Objects) -> Labels:
         """Return the class of each object."""
         return self._decide(self._values(X))
+
+    @property
+    def _plain(self) -> bool:
+        return self.loss == "hinge"
+
+    def _solver(self) -> Solver[ManifoldProblems, ManifoldFunctions]:
+        return WarpedKernelSolver() if self._plain else super()._solver()
 
     def _columns(self) -> Array:
         return self.dual_coef_.T
@@ -207,13 +228,15 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
         used = C > 0
         wanted = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         intercept = bool(self.fit_intercept)
+        # Squares count half there.
+        problem, factor = (HingeManifoldProblem, 1.0) if self._plain else (ManifoldProblem, 2.0)
 
         def pose(roughness: Roughness) -> list[ManifoldProblem]:
             return [
-                ManifoldProblem(
+                problem(
                     rows[used],
                     np.where(codes == c, 1.0, -1.0)[used],
-                    2 * C[used],
+                    factor * C[used],
                     1.0,
                     roughness,
                     True,

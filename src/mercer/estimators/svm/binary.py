@@ -99,6 +99,14 @@ class BinaryMachine:
         return self.functional_margins_ / norm if norm > 0 else self.functional_margins_ * np.inf
 
     @property
+    def beta_(self) -> Array:
+        """βᵢ = Cᵢ − αᵢ, the multipliers of ξᵢ ≥ 0: where βᵢ > 0 there is no slack.
+
+        Infinite for the hard margin, which allows none.
+        """
+        return np.asarray(self.bound - self.alpha_)
+
+    @property
     def free_(self) -> Mask:
         """Points with 0 < αᵢ < Cᵢ, which lie on the margin."""
         return (self.alpha_ > 0) & (self.alpha_ < self.bound)

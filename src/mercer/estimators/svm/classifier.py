@@ -427,6 +427,6 @@ class Classifier(ClassifierMixin, SupportVectorMachine):
 
 
 _PROMISED = frozenset({
-    "alpha_", "slack_", "margin_", "norm_", "functional_margins_", "geometric_margins_", "free_",
-    "bound_", "misclassified_", "expansion_",
+    "alpha_", "beta_", "slack_", "margin_", "norm_", "functional_margins_", "geometric_margins_",
+    "free_", "bound_", "misclassified_", "expansion_",
 })  # fmt: skip

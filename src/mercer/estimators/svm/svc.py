@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from mercer.kernels.definite import Definite
 from mercer.problems import qp
 from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.qp import BoxQP
+from mercer.problems.unbiased import UnbiasedQP, unbiased_classifier
 from mercer.solvers.base import Solution, Status
+from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 
 
@@ -52,6 +54,10 @@ class SVC(Classifier):
     multi_class : {"ovo", "ovr", "weston_watkins", "crammer_singer"}
         One machine for each pair of classes, or for each class against the rest; or one joint
         problem of all classes, without bias, which needs a positive definite kernel.
+    fit_intercept : bool
+        Whether there is a bias b. Without it the dual problem has no constraint Σ yᵢαᵢ = 0 and is
+        solved by coordinate ascent, one multiplier at a time; the kernel has to be positive
+        definite.
     time_limit : float, optional
         Seconds after which the best answer so far is returned, with a warning.
     probability : bool
@@ -78,15 +84,17 @@ class SVC(Classifier):
         **Classifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovo", "ovr", *JOINT, *RENAMED}, deprecated=set(RENAMED))],
+        "fit_intercept": ["boolean"],
     }
 
     _: KW_ONLY
     C: Parameter = 1.0
+    fit_intercept: bool = True
 
     @property
     def needed_definite(self) -> Definite:
-        joint = joint_problem(self.multi_class) is not None
-        return Definite.POSITIVE if joint else super().needed_definite
+        free = joint_problem(self.multi_class) is not None or not self.fit_intercept
+        return Definite.POSITIVE if free else super().needed_definite
 
     def _warn_of_parameters(self) -> None:
         if self.multi_class in RENAMED:
@@ -100,6 +108,10 @@ class SVC(Classifier):
 
     def _train(self, X: Objects, data: FitData, start: Model) -> None:
         joint = joint_problem(self.multi_class)
+        if self._hard and not self.fit_intercept:
+            raise InvalidParameter(
+                "SVC: fit_intercept=False needs a finite C; the hard margin is there with a bias."
+            )
         if joint is None:
             super()._train(X, data, start)
         else:
@@ -163,19 +175,41 @@ class SVC(Classifier):
     @property
     def fits_by_plan(self) -> bool:
         binary = joint_problem(self.multi_class) is None
-        return super().fits_by_plan and not self._hard and binary
+        return super().fits_by_plan and not self._hard and binary and self.fit_intercept
 
     @property
     def _hard(self) -> bool:
         return bool(math.inf == self.C)
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
+        if not self.fit_intercept:
+            return unbiased_classifier(signs, self.C * C)
         return qp.hulls(signs) if math.inf == self.C else qp.classifier(signs, self.C * C)
 
     def _solve_problems(
         self, problems: Problems, start: Sequence[Array] | None
     ) -> Sequence[Solution[Array]]:
+        if not self.fit_intercept:
+            return self._solve_unbiased(problems, start)
         return self._solve_hulls(problems) if self._hard else self._solve(problems, start)
+
+    def _solve_unbiased(
+        self, problems: Problems, start: Sequence[Array] | None
+    ) -> list[Solution[Array]]:
+        if not self.kernel_.bounded:
+            self._refuse_large_values()
+        budget, solver = self._budget(), KernelCoordinateAscent()
+        gram = self._matrix_for(problems, budget)
+        begins = [None] * len(problems) if start is None else start
+        return [
+            solver.solve(
+                cast(UnbiasedQP, problem),
+                gram if len(rows) == gram.shape[0] else gram.take(rows),
+                budget,
+                begin,
+            )
+            for (rows, problem), begin in zip(problems, begins, strict=True)
+        ]
 
     def _solve_hulls(self, problems: Problems) -> list[Solution[Array]]:
         """Solve ever more sharply, until the classes are seen to be apart or to meet."""

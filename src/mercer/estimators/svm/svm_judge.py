@@ -25,6 +25,7 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.products import Products
 from mercer.problems.qp import BoxQP
+from mercer.problems.unbiased import unbiased_classifier
 
 KINDS = ("NuSVC", "SVC", "NuSVR", "SVR", "OneClassSVM")
 """The machines that are judged here, by the names of their classes."""
@@ -59,8 +60,13 @@ def judge_classes(
     for j, (rows, signs) in enumerate(_binary_problems(model, codes, C > 0)):
         beta, bias = coefficients[rows, j], float(model.intercept_[j])
         if kind_of(model) == "SVC":
-            problem = qp.classifier(signs, _chosen(model, "C") * C[rows])
-            product = found.part(rows, j, problem.row_groups(len(rows)))
+            bounds = _chosen(model, "C") * C[rows]
+            if getattr(model, "fit_intercept", True):
+                problem = qp.classifier(signs, bounds)
+                product = found.part(rows, j, problem.row_groups(len(rows)))
+            else:
+                problem = unbiased_classifier(signs, bounds)
+                product = found.part(rows, j, None, Definite.POSITIVE)
             part = problem.prove(beta, product, np.array([bias]))
             parts.append(part if view is None else view.declare(part, coefficients[:, j]))
             continue

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from mercer._typing import Array, Objects, Parameter
-from mercer.exceptions import InvalidParameter
+from mercer._typing import Array, Index, Objects, Parameter
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.graphs.graph_encoder import GraphEncoder
 from mercer.kernels.graphs.graph_points import Graphs
-from mercer.kernels.graphs.refinement import check_names, check_weights
+from mercer.kernels.graphs.graph_walks import arc_graphs
+from mercer.kernels.graphs.refinement import WeisfeilerLehman, check_names, check_weights
 from mercer.kernels.graphs.walk_sums import STEPS, Walks
 from mercer.kernels.parameters import check_number
 
@@ -41,13 +42,19 @@ class RandomWalk(Kernel):
     of the weights that leave its source and enter its target; then every λ < 1 is valid, for any
     graph that may come.
 
+    ``tottering=False`` leaves out walks that turn round on the edge that they came by, v₀, v₁, v₀,
+    which tell little of a graph: only those with vᵢ ≠ vᵢ₊₂ count. Such walks are those of the graph
+    of arcs, where one arc follows another, and take no weights; the limit of λ and
+    ``degree_normalized`` then refer to the arcs.
+
     ``label``, ``edge_label`` and ``weight`` name the attributes of networkx graphs; None ignores
     labels or weights, whatever the form of the graphs.
 
     References
     ----------
     Gärtner, Flach and Wrobel, On graph kernels: hardness results and efficient alternatives,
-    2003. Vishwanathan, Schraudolph, Kondor and Borgwardt, Graph kernels, 2010.
+    2003. Vishwanathan, Schraudolph, Kondor and Borgwardt, Graph kernels, 2010. Mahé, Ueda, Akutsu,
+    Perret and Vert, Extensions of marginalized graph kernels, 2004.
     """
 
     definite = Definite.POSITIVE
@@ -57,20 +64,22 @@ class RandomWalk(Kernel):
         decay: float = 0.1,
         *,
         degree_normalized: bool = False,
+        tottering: bool = True,
         label: Parameter = "label",
         edge_label: Parameter = "label",
         weight: Parameter = "weight",
     ) -> None:
-        self.decay, self.degree_normalized = decay, degree_normalized
+        self.decay, self.degree_normalized, self.tottering = decay, degree_normalized, tottering
         self.label, self.edge_label, self.weight = label, edge_label, weight
         super().__init__()
 
     def check_parameters(self) -> None:
         check_number(self, "decay", low=0)
-        if not isinstance(self.degree_normalized, bool | np.bool_):
-            raise InvalidParameter(
-                f"RandomWalk: degree_normalized={self.degree_normalized!r} has to be a bool."
-            )
+        for name in ("degree_normalized", "tottering"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InvalidParameter(
+                    f"RandomWalk: {name}={getattr(self, name)!r} has to be a bool."
+                )
         if self.degree_normalized and self.decay >= 1:
             raise InvalidParameter(f"RandomWalk: decay={self.decay!r} has to be below 1.")
         check_names(self, "label", "edge_label", "weight")
@@ -88,6 +97,14 @@ class RandomWalk(Kernel):
         return 1 / max(roots) if max(roots) > 0 else math.inf
 
     def prepare(self, a: Graphs, b: Graphs) -> tuple[Any, Any]:
+        if self.tottering:
+            return self._prepare_walks(a, b)
+        left, right = self._prepare_walks(a, b)
+        first, second = WeisfeilerLehman(0).prepare(a, b)
+        start = OnwardWalks(first, left)
+        return start, start if b is a else OnwardWalks(second, right)
+
+    def _prepare_walks(self, a: Graphs, b: Graphs) -> tuple[Any, Any]:
         left = self._walks(a)
         right = left if b is a else self._walks(b)
         for side in {id(left): left, id(right): right}.values():
@@ -109,6 +126,13 @@ class RandomWalk(Kernel):
 
     def _walks(self, graphs: Graphs) -> Walks:
         check_weights(graphs, type(self).__name__)
+        if not self.tottering:
+            if (graphs.weights != 1).any():
+                raise InvalidInput(
+                    "RandomWalk: walks without tottering take no weights of edges. weight=None "
+                    "ignores them."
+                )
+            graphs = arc_graphs(graphs)
         if self.degree_normalized:
             graphs = _degree_normalized(graphs)
         return Walks.of(graphs)
@@ -144,6 +168,26 @@ class RandomWalk(Kernel):
             f"{roots[worst]:.4g} a step. The largest valid decay for these graphs is {largest!r}; "
             "degree_normalized=True allows any decay below 1."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class OnwardWalks:
+    """Walks that do not turn round: those of no step by nodes, those of l ≥ 1 steps by arcs."""
+
+    nodes: Any
+    arcs: Any
+
+    def take(self, index: Index) -> OnwardWalks:
+        return OnwardWalks(self.nodes.take(index), self.arcs.take(index))
+
+    def compare(self, other: OnwardWalks, decay: float) -> Array:
+        """Return n₀ + λ Σ_l λˡ · (common walks of l steps from arc to arc) of all pairs."""
+        longer: Array = self.arcs.compare(other.arcs, decay)
+        return np.asarray(self.nodes.products(other.nodes) + decay * longer)
+
+    def compare_self(self, decay: float) -> Array:
+        nodes: Array = WeisfeilerLehman(0).compare_self(self.nodes)
+        return np.asarray(nodes + decay * self.arcs.compare_self(decay))
 
 
 def _rounded_down(value: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer import _fast, _parallel
-from mercer._typing import Parameter
+from mercer._typing import IntArray, Objects, Parameter
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import Encoder
@@ -70,15 +70,50 @@ class WeisfeilerLehman(CountedFeatures):
         return GraphEncoder(label, self.edge_label)
 
     def phi(self, graphs: Graphs) -> Features:
-        return counted(self.colours(graphs), graphs.starts)
+        return counted(self._refined(graphs), graphs.starts)
 
     def place_shares(self, point: Points) -> Features:
         graph = cast(Graphs, point[self.encoder])
         nodes = len(graph.labels)
-        each = counted(self.colours(graph), np.arange(nodes + 1))
+        each = counted(self._refined(graph), np.arange(nodes + 1))
         return Features.shared(each, sparse.eye_array(nodes))
 
-    def colours(self, graphs: Graphs) -> Codes:
+    def colours(self, X: Objects) -> list[IntArray]:
+        """Return the colours of the nodes of each graph, round by round.
+
+        Parameters
+        ----------
+        X : list of graphs
+            In any form that the kernel takes.
+
+        Returns
+        -------
+        list of arrays of shape (rounds + 1, nodes)
+            One for each graph; row r has the colours after r rounds. Equal colours are equal
+            numbers, in all graphs of ``X``; they are counted from 0 as they first appear.
+
+        Examples
+        --------
+        After a round the ends of a chain differ from its middle:
+
+        >>> from mercer import Graph, WeisfeilerLehman
+        >>> chain, triangle = Graph([(0, 1), (1, 2)]), Graph([(0, 1), (1, 2), (0, 2)])
+        >>> for colours in WeisfeilerLehman(1).colours([chain, triangle]):
+        ...     print(colours)
+        [[0 0 0]
+         [1 2 1]]
+        [[0 0 0]
+         [2 2 2]]
+        """
+        graphs = cast(Graphs, self.encode(X)[self.encoder])
+        codes = self._refined(graphs)
+        _, first, places = np.unique(codes.ravel(), return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        numbers = rank[places].reshape(codes.shape)
+        return [numbers[:, begin:end] for begin, end in pairwise(graphs.starts.tolist())]
+
+    def _refined(self, graphs: Graphs) -> Codes:
         """Return the label of every node (columns) after every round (rows)."""
         colours = np.empty((int(self.rounds) + 1, len(graphs.labels)), dtype=np.uint64)
         degrees = np.diff(graphs.arc_starts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 
 import numpy as np
 from scipy import special
@@ -229,25 +230,58 @@ class RationalQuadratic(Radial):
 class Periodic(Radial):
     """Periodic kernel: a Gaussian kernel on the circle, for each coordinate.
 
-    k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/p)/ℓ²)
+    k(x, z) = exp(−2 Σⱼ sin²(π(xⱼ − zⱼ)/pⱼ)/ℓⱼ²)
+
+    Parameters
+    ----------
+    period : float or list
+        p of all columns, or one for each.
+    length_scale : float or list
+        ℓ of all columns, or one for each: the larger, the less a column counts.
+
+    References
+    ----------
+    D. MacKay, Introduction to Gaussian processes, 1998, section 5.2.
+
+    Examples
+    --------
+    The hour of the day and the day of the year:
+
+    >>> from mercer import Periodic
+    >>> k = Periodic(period=[24, 365], length_scale=[1.0, 2.0])
+    >>> k([[23.0, 364.0]], [[1.0, 1.0], [11.0, 180.0]]).round(2)
+    array([[0.87, 0.08]])
     """
 
     gamma = None
     sigma = None
     over_columns = Over.PRODUCT
 
-    def __init__(self, period: float = 1.0, length_scale: float = 1.0) -> None:
+    def __init__(self, period: Parameter = 1.0, length_scale: Parameter = 1.0) -> None:
         self.period, self.length_scale = period, length_scale
         Kernel.__init__(self)
 
     def check_parameters(self) -> None:
-        check_number(self, "period", low=0, open_low=True)
-        check_number(self, "length_scale", low=0, open_low=True)
+        for name in ("period", "length_scale"):
+            if isinstance(getattr(self, name), list | tuple | np.ndarray):
+                self._check_list(name, "")
+            else:
+                check_number(self, name, low=0, open_low=True)
+
+    @property
+    def periods(self) -> tuple[float, ...] | None:
+        """The periods of the columns, or None where all have one."""
+        return None if isinstance(self.period, numbers.Real) else tuple(map(float, self.period))
 
     @property
     def statistic(self) -> SquaredDistance:
         # |e^{2πix/p} − e^{2πiz/p}|² = 4 sin²(π(x − z)/p)
-        return SquaredDistance(self.encoder, None, float(self.period))
+        period = float(self.period) if self.periods is None else self.periods
+        return SquaredDistance(self.encoder, self.scales, period)
+
+    def along(self, column: int) -> Radial:
+        one = super().along(column)
+        return one if self.periods is None else one.replace(period=self.periods[column])
 
     def profile(self, s: Array) -> Array:
         return RBF.profile(self, s)  # type: ignore[arg-type]
@@ -256,10 +290,19 @@ class Periodic(Radial):
         return RBF.derivative(self, s)  # type: ignore[arg-type]
 
     def free_parameters(self) -> dict[str, float]:
-        return {"period": float(self.period), "length_scale": float(self.length_scale)}
+        if self.periods is None:
+            own = {"period": float(self.period)}
+        else:
+            own = {f"period[{j}]": period for j, period in enumerate(self.periods)}
+        return own | super().free_parameters()
 
     def gradient(self, values: Values, name: str) -> Array:
-        if name != "period":
+        if not name.startswith("period") or name not in self.free_parameters():
             return super().gradient(values, name)
-        slope = values[PeriodSlope(self.encoder, float(self.period))]
+        if self.periods is None:
+            statistic = PeriodSlope(self.encoder, float(self.period), self.scales)
+        else:
+            column = int(name[len("period[") : -1])
+            statistic = PeriodSlope(self.encoder, self.periods[column], self.scales, column)
+        slope = values[statistic]
         return slope * self.evaluate(values) * slope.dtype.type(self.rate)

@@ -66,7 +66,7 @@ class Bandwidth(Kernel):
                         "'scale', 'median' or 'auto'."
                     )
             elif name == "length_scale" and not isinstance(value, numbers.Real):
-                self._check_scales(value)
+                self._check_list(name)
             else:
                 check_number(self, name, low=0, open_low=True)
 
@@ -95,14 +95,15 @@ class Bandwidth(Kernel):
         return {f"{name}[{j}]": float(scale) for j, scale in enumerate(value)}
 
     def with_parameters(self, values: dict[str, float]) -> Self:
-        changed: dict[str, Any] = dict(values)
-        scales = {k: v for k, v in values.items() if k.startswith("length_scale[")}
-        if scales:
-            vector = [float(scale) for scale in self.length_scale]
-            for key, value in scales.items():
-                vector[int(key[len("length_scale[") : -1])] = value
-                del changed[key]
-            changed["length_scale"] = vector
+        changed: dict[str, Any] = {}
+        for key, value in values.items():
+            name, _, column = key.rstrip("]").partition("[")
+            if not column:
+                changed[name] = value
+                continue
+            if name not in changed:
+                changed[name] = [float(entry) for entry in getattr(self, name)]
+            changed[name][int(column)] = value
         return self.replace(**changed)
 
     @property
@@ -131,17 +132,18 @@ class Bandwidth(Kernel):
         slope *= 1 if name == "gamma" else -self.power
         return slope
 
-    def _check_scales(self, value: Parameter) -> None:
-        scales = np.asarray(value)
-        if scales.ndim != 1 or not scales.size or scales.dtype.kind not in "fiu":
+    def _check_list(self, name: str, heuristics: str = ", 'scale' or 'median'") -> None:
+        value = getattr(self, name)
+        entries = np.asarray(value)
+        if entries.ndim != 1 or not entries.size or entries.dtype.kind not in "fiu":
             raise InvalidParameter(
-                f"{type(self).__name__}: length_scale={value!r} has to be a number > 0, a list of "
-                "them (one for each column), 'scale' or 'median'."
+                f"{type(self).__name__}: {name}={value!r} has to be a number > 0, a list of "
+                f"them (one for each column){heuristics}."
             )
-        bad = np.flatnonzero(~np.isfinite(scales) | (scales <= 0))
+        bad = np.flatnonzero(~np.isfinite(entries) | (entries <= 0))
         if bad.size:
             raise InvalidParameter(
-                f"{type(self).__name__}: length_scale[{bad[0]}]={scales[bad[0]]!r} has to be a "
+                f"{type(self).__name__}: {name}[{bad[0]}]={entries[bad[0]]!r} has to be a "
                 "number > 0."
             )
 

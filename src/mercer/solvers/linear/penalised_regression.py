@@ -19,6 +19,7 @@ from mercer.problems.penalties import (
     PenaltyProblem,
     VertexAnswer,
 )
+from mercer.problems.tangents import Tangents, check_convex, tangents
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 from mercer.solvers.line_search import backtrack
 from mercer.solvers.linear.least_squares import accurate, shortest
@@ -27,6 +28,10 @@ _REWEIGHTINGS = 12
 """Reweighted least squares before the vertices; more of them bring the start no nearer."""
 _ROUNDING = 5e-10
 """By how much a multiplier may leave its box, as a share of it: what float64 leaves of it."""
+_PROGRAM_GAP = 1e-6
+"""The relative gap above which linear programs of tangents go on where Newton's method ended."""
+_MOST_PROGRAMS = 60
+"""Programs of tangents; piecewise linear penalties take a few, and the gap says what is left."""
 _MOST_VERTICES = 100_000
 """Steps from vertex to vertex, of which L1 regression takes about as many as there are rows."""
 
@@ -267,6 +272,12 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         if not np.isfinite(value):
             x = _strictly_inside(problem, gram)
             value = problem.value(b - A @ x)
+        if not np.isfinite(value):
+            raise InvalidInput(
+                f"{problem.penalty!r} is infinite for the residuals of least squares and of L∞ "
+                "regression alike: no start was found at which it is finite. Scale y, or take a "
+                "penalty that is finite everywhere."
+            )
         # Near zero these penalties are squares, of which rounding leaves this much.
         least = 1e-20 * float(b @ b) + 1e-300
         steps = 0
@@ -289,6 +300,35 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
             if found.size == 0.0:  # rounding ends the descent
                 return Outcome(PenaltyAnswer(x), Status.OPTIMAL, steps)
             x, value = x + found.size * direction, found.value
+
+    def tangents(
+        self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget
+    ) -> Outcome[PenaltyAnswer]:
+        """Newton's method, and where kinks stop it, linear programs of tangents (Kelley's method).
+
+        Each program minimises Σ tᵢ above all tangents of φ at the residuals seen so far; its dual
+        point is one of the problem.
+        """
+        A, b, penalty = gram.features(), problem.b, problem.penalty
+        tangents(penalty, b)  # which says what is wrong with values and slopes
+        found = self.newton(problem, gram, budget)
+        if not penalty.convex or found.status is not Status.OPTIMAL:
+            return found
+        best, steps = found.value, found.iterations
+        residuals = [b - A @ best.x, np.zeros(len(b)), b]
+        check_convex(penalty, np.concatenate(residuals))
+        judged = problem.certify(best, gram)
+        while judged.relative_gap > _PROGRAM_GAP and len(residuals) < _MOST_PROGRAMS:
+            if budget.stop(judged.gap, steps) is not None:
+                break
+            x, nu = _least_tangents(A, b, [tangents(penalty, r) for r in residuals])
+            steps += 1
+            residuals.append(b - A @ x)
+            for answer in (PenaltyAnswer(x, nu), PenaltyAnswer(best.x, nu), PenaltyAnswer(x)):
+                again = problem.certify(answer, gram)
+                if again.gap < judged.gap:
+                    best, judged = answer, again
+        return Outcome(best, Status.OPTIMAL, steps)
 
     def starts(
         self, problem: PenaltyProblem, gram: GramMatrix, budget: Budget
@@ -316,6 +356,31 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
         return Outcome(answer, Status.OPTIMAL, steps, details={"values": sorted(values)})
 
 
+def _least_tangents(A: Array, b: Array, seen: list[Tangents]) -> tuple[Array, Array]:
+    """Return the weights with the least sum of tangents, and the multipliers of the residuals."""
+    n, d = A.shape
+    kept = [np.flatnonzero(np.isfinite(part.slopes)) for part in seen]
+    rows = np.concatenate(kept)
+    slopes = np.concatenate([part.slopes[k] for part, k in zip(seen, kept, strict=True)])
+    constants = np.concatenate(
+        [(part.values - part.slopes * part.at)[k] for part, k in zip(seen, kept, strict=True)]
+    )
+    # t ≥ s(b − Ax) + c for each tangent.
+    design = sparse.csr_array(-slopes[:, None] * A[rows])
+    pick = sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), (len(rows), n))
+    found = optimize.linprog(
+        np.r_[np.zeros(d), np.ones(n)],
+        A_ub=sparse.hstack([design, -pick], format="csc"),
+        b_ub=-slopes * b[rows] - constants,
+        bounds=[(None, None)] * (d + n),
+        method="highs",
+    )
+    if found.x is None:
+        raise InvalidInput(f"HiGHS found no answer ({found.message}); scale the columns of X.")
+    nu = np.bincount(rows, -found.ineqlin.marginals * slopes, minlength=n)
+    return found.x[:d], nu
+
+
 def _values_along(problem: PenaltyProblem, r: Array, moved: Array) -> Callable[[float], float]:
     return lambda size: problem.value(r - size * moved)
 
@@ -337,6 +402,7 @@ _METHODS = {
     "vertices": LeastPenalties.vertices,
     "program": LeastPenalties.program,
     "newton": LeastPenalties.newton,
+    "tangents": LeastPenalties.tangents,
     "starts": LeastPenalties.starts,
 }
 """What the name of a method at a penalty stands for."""

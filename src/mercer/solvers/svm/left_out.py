@@ -42,7 +42,8 @@ class LeftOutValues:
 def can_leave_out(problem: BoxQP) -> bool:
     """Tell whether the problem without a row is the same problem with a smaller box."""
     bounded = np.isfinite(problem.lo).all() and np.isfinite(problem.hi).all()
-    return bool(bounded and problem.groups == 1 and not problem.sums.any())
+    plain = problem.has_bias and problem.groups == 1 and not problem.sums.any()
+    return bool(bounded and plain)
 
 
 def leave_out_each(

@@ -1,0 +1,78 @@
+"""The axioms of norms, tried on functions that are none."""
+
+import numpy as np
+import pytest
+
+from mercer import norms
+from mercer.exceptions import InvalidInput, InvalidParameter
+
+P = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        norms.l1,
+        norms.l2,
+        norms.linf,
+        norms.Lp(1.5),
+        norms.Quadratic(P),
+        lambda x: np.linalg.norm(x) + 2 * np.abs(x).max(),
+        lambda x: 1e-8 * np.linalg.norm(x),
+        lambda x: np.abs(x[1:] - x[:-1]).sum() + abs(x[0]),
+    ],
+)
+def test_norms_pass(f):
+    report = norms.check_norm(f)
+    assert report
+    assert str(report) == "no axiom of norms fails on 400 vectors"
+
+
+@pytest.mark.parametrize(
+    ("f", "axioms"),
+    [
+        (norms.Lp(0.5), {"triangle"}),
+        (norms.L0(), {"homogeneous"}),
+        (lambda x: float(x @ x), {"homogeneous", "triangle"}),
+        (lambda x: x.sum(), {"positive", "homogeneous"}),
+        (lambda x: np.abs(x[:2]).sum(), {"definite"}),
+        (lambda x: 0.0, {"definite"}),
+        (lambda x: np.linalg.norm(x) + 1, {"definite", "homogeneous"}),
+        (lambda x: np.linalg.norm(np.maximum(x, 0) + 0.5 * np.minimum(x, 0)), {"homogeneous"}),
+        (lambda x: np.sqrt(np.abs(x).max() * np.abs(x).sum()) if x.any() else 0.0, set()),
+    ],
+)
+def test_what_is_no_norm_is_shown_with_vectors(f, axioms):
+    report = norms.check_norm(f)
+    found = {violation.axiom for violation in report.violations}
+    if axioms:
+        assert axioms <= found
+        assert not report
+        assert str(report).startswith("no norm: ")
+    for violation in report.violations:
+        x, y, c = violation.x, violation.y, violation.c
+        # Anybody can recompute the two sides.
+        if violation.axiom == "triangle":
+            assert f(x + y) == pytest.approx(violation.left)
+            assert f(x) + f(y) == pytest.approx(violation.right)
+            assert violation.left > violation.right
+            assert "is above f(x) + f(y)" in str(violation)
+        elif violation.axiom == "homogeneous":
+            assert f(c * x) == pytest.approx(violation.left)
+            assert abs(c) * f(x) == pytest.approx(violation.right)
+            assert "∣c∣" in str(violation)
+        elif violation.axiom == "positive":
+            assert f(x) == pytest.approx(violation.left)
+            assert violation.left < 0
+        else:
+            assert (f(x) != 0) == (not x.any())
+
+
+def test_bad_input():
+    with pytest.raises(InvalidParameter, match="dimension=0"):
+        norms.check_norm(norms.l2, 0)
+    with pytest.raises(InvalidInput, match="not a number"):
+        norms.check_norm(lambda x: "long")
+    with pytest.raises(InvalidInput, match="a norm is finite"):
+        norms.check_norm(lambda x: np.inf)
+    assert norms.check_norm(norms.l2, 1, random_state=None)

@@ -1,0 +1,165 @@
+"""Sequential minimal optimisation step by step, and machines without a bias."""
+
+import numpy as np
+import pytest
+from scipy import optimize as theirs
+from sklearn import svm
+
+from mercer import RBF, SVC, certify, leave_one_out, optimize
+from mercer.exceptions import InvalidInput, InvalidParameter
+
+N = 60
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(N, 2))
+Y = np.where(X[:, 0] * X[:, 1] + 0.3 * RANDOM.normal(size=N) > 0, 1, -1)
+K = RBF(gamma=0.5)(X)
+
+
+def best_without_bias(matrix, y, C):
+    """Return the largest value of the dual problem with a box alone, by SciPy."""
+    Q = matrix * np.outer(y, y)
+    found = theirs.minimize(
+        lambda a: a @ Q @ a / 2 - a.sum(),
+        np.zeros(len(y)),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, C)] * len(y),
+        method="L-BFGS-B",
+        options={"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10},
+    )
+    return -found.fun
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 20.0])
+def test_pair_steps_find_the_machine_of_scikit_learn(C):
+    trace = optimize.smo(K, Y, C, tol=1e-8, max_iter=20_000)
+    machine = svm.SVC(kernel="precomputed", C=C, tol=1e-8).fit(K, Y)
+    signed = np.zeros(N)
+    signed[machine.support_] = machine.dual_coef_[0]
+    assert trace.status == "optimal"
+    np.testing.assert_allclose(Y * trace.alpha, signed, atol=1e-5 * C)
+    assert trace.intercept == pytest.approx(machine.intercept_[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_trace_is_what_happened(bias):
+    trace = optimize.smo(K, Y, 2.0, fit_intercept=bias, tol=1e-4)
+    Q = K * np.outer(Y, Y)
+    assert trace.alphas.shape == (len(trace) + 1, N)
+    for s, (i, j) in enumerate(trace.pairs):
+        before, after = trace.alphas[s], trace.alphas[s + 1]
+        changed = np.flatnonzero(before != after)
+        assert set(changed) <= {i, j}
+        low, high = trace.intervals[s]
+        assert low - 1e-12 <= after[j] <= high + 1e-12
+        assert after[j] == pytest.approx(np.clip(trace.unclipped[s], low, high))
+        assert after[j] - before[j] == pytest.approx(trace.steps[s], abs=1e-12)
+        # The interval is as wide as the bounds of both allow.
+        room = []
+        for end in (low, high):
+            other = before[i] - Y[i] * Y[j] * (end - before[j]) if i != j else 0.0
+            room.append(min(end, 2.0 - end, other, 2.0 - other) if i != j else min(end, 2.0 - end))
+        np.testing.assert_allclose(room, 0.0, atol=1e-12)
+    values = [a.sum() - a @ Q @ a / 2 for a in trace.alphas]
+    np.testing.assert_allclose(trace.objectives, values, atol=1e-9)
+    assert (np.diff(trace.objectives) >= -1e-12).all()
+    if bias:
+        assert np.abs(trace.alphas @ Y).max() < 1e-10
+    assert trace.violations[-1] <= 1e-4 < trace.violations[-2]
+
+
+def test_it_stops_at_the_limit_and_is_drawn():
+    trace = optimize.smo(K, Y, 2.0, max_iter=7)
+    assert (len(trace), trace.status) == (7, "max_iter")
+    assert "max_iter: 7 steps" in repr(trace)
+    left, right = trace.plot()
+    assert len(left.lines[0].get_xdata()) == 8
+    assert len(right.collections) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((K, np.zeros(N)), InvalidInput, "list of"),
+        ((K[:3], Y), InvalidInput, "has to be 60 × 60"),
+        ((K * np.nan, Y), InvalidInput, "finite"),
+        ((K, Y, 0.0), InvalidParameter, "C=0.0"),
+    ],
+)
+def test_bad_input(arguments, error, message):
+    with pytest.raises(error, match=message):
+        optimize.smo(*arguments)
+
+
+# ---- machines without a bias -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 50.0])
+def test_without_a_bias_the_dual_value_is_that_of_scipy(C):
+    best = best_without_bias(K, Y, C)
+    machine = SVC(RBF(gamma=0.5), C=C, fit_intercept=False, tol=1e-6).fit(X, Y)
+    proof = machine.certificate_
+    assert proof.optimal
+    assert proof.lower <= best + 1e-7 * best
+    assert proof.upper >= best - 1e-7 * best
+    assert proof.dual == pytest.approx(best, rel=1e-6)
+    assert machine.intercept_[0] == 0.0
+    again = certify(machine, X, Y)
+    assert again.primal == pytest.approx(proof.primal)
+    steps = optimize.smo(K, Y, C, fit_intercept=False, tol=1e-7, max_iter=50_000)
+    assert steps.objectives[-1] == pytest.approx(best, rel=1e-6)
+
+
+def test_without_a_bias_the_linear_machine_is_that_of_liblinear():
+    y = X[:, 0] + 0.3 * X[:, 1] + 0.2 > 0
+    theirs = svm.LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=10**6)
+    ours = SVC("linear", fit_intercept=False, tol=1e-7).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.fit(X, y).coef_, atol=1e-4)
+
+
+def test_working_sets_find_the_same():
+    whole = SVC(RBF(gamma=0.5), C=5.0, fit_intercept=False, tol=1e-6).fit(X, Y)
+    parts = SVC(RBF(gamma=0.5), C=5.0, fit_intercept=False, tol=1e-6, cache_size=0.002).fit(X, Y)
+    values = whole.decision_function(X)
+    np.testing.assert_allclose(parts.decision_function(X), values, atol=1e-4)
+    assert parts.certificate_.optimal
+
+
+def test_what_a_machine_without_a_bias_can_do():
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    machine = SVC(fit_intercept=False, multi_class="ovr", approximation=20).fit(X, y)
+    assert machine.score(X, y) > 0.8
+    assert machine.certificate_.optimal
+    weights = np.where(Y > 0, 2.0, 0.5)
+    weighted = SVC(fit_intercept=False, tol=1e-6).fit(X, Y, sample_weight=weights)
+    assert (weighted.alpha_ <= weights + 1e-12).all()
+    start = SVC(fit_intercept=False, tol=1e-6).fit(X, Y, sample_weight=weights, start=weighted)
+    assert start.n_iter_[0] <= weighted.n_iter_[0]
+    with pytest.raises(InvalidParameter, match="fit_intercept=False needs a finite C"):
+        SVC(C=np.inf, fit_intercept=False).fit(X, Y)
+    with pytest.raises(InvalidParameter, match="refit=True"):
+        leave_one_out(SVC(fit_intercept=False).fit(X, Y), X, Y)
+    found = SVC(C="auto", fit_intercept=False).fit(X, Y)
+    assert found.intercept_[0] == 0.0
+
+
+def test_a_machine_that_may_take_few_steps_says_so():
+    with pytest.warns(UserWarning, match="terminated early"):
+        machine = SVC(fit_intercept=False, C=100.0, max_iter=3).fit(X, Y)
+    assert machine.n_iter_[0] == 3
+    assert machine.certificate_.gap > 0
+
+
+# ---- the multipliers of the slacks -------------------------------------------------------------
+
+
+def test_beta_is_what_alpha_leaves_of_C():
+    weights = np.where(Y > 0, 2.0, 0.5)
+    machine = SVC(RBF(gamma=0.5), C=3.0, tol=1e-8).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(machine.alpha_ + machine.beta_, 3 * weights)
+    assert machine.beta_.min() >= 0
+    # Complementary slackness: βᵢξᵢ = 0.
+    assert np.abs(machine.beta_ * machine.slack_).max() < 1e-4
+    several = SVC().fit(X, np.arange(N) % 3)
+    assert [len(part.beta_) for part in several.machines_] == [40, 40, 40]
+    hard = SVC("linear", C=np.inf).fit(X, X[:, 0] > 0)
+    assert np.isinf(hard.beta_).all()
