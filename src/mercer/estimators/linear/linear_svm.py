@@ -143,7 +143,7 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
 
     @property
     def _budget(self) -> Budget:
-        return Budget(tol=self.tol, max_iter=self.max_iter)
+        return Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> _Weighted:
         """Return the rows whose weight is positive, their places and C times their weights."""
@@ -187,16 +187,15 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
         self.dual_coef_ = np.zeros((len(W), rows))
         self.dual_coef_[:, kept] = np.column_stack([s.value.multipliers for s in solutions]).T
         self.n_iter_ = max(solution.statistics.iterations for solution in solutions)
-        seen = [solution.certificate for solution in solutions]
-        worst = max(seen, key=lambda certificate: certificate.relative_gap)
         if self.verbose:
-            _log.info("%s: %r", type(self).__name__, worst)
+            _log.info("%s: %r", type(self).__name__, self.certificate_)
         unfinished = [s for s in solutions if s.status is not Status.OPTIMAL]
         if unfinished:
+            worst = max(solution.certificate.relative_gap for solution in unfinished)
             slope = max(solution.certificate.stationarity for solution in unfinished)
             warnings.warn(
                 f"{type(self).__name__} failed to converge, increase the number of iterations: "
-                f"after {self.n_iter_} the relative gap is {worst.relative_gap:.2g} "
+                f"after {self.n_iter_} the relative gap is {worst:.2g} "
                 f"and a slope of {slope:.2g} is left. "
                 f"{unfinished[0].status.advice}",
                 ConvergenceWarning,

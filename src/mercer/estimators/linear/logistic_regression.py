@@ -206,7 +206,7 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, J
         gram, problem = pose(
             X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, price, self, kept
         )
-        budget = Budget(tol=self.tol, max_iter=self.max_iter)
+        budget = Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
         found = price.method().solve(problem, gram, budget, self._start(problem))
         self._await_judgement(
             Training(X, labels, weights, Training.runs_of([found]), OPTIMAL_GAP, self.tol)
