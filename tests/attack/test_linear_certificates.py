@@ -192,7 +192,25 @@ def absolute(seed):
     return True
 
 
-ATTACKS = [ridge, lasso, squared_hinge, logistic, absolute]
+def landmarks(seed):
+    """Kernel ridge regression on landmarks, of which some are nearly the same."""
+    X, y, weights, rng = nasty(seed)
+    X = np.concatenate([X, X + 10.0 ** rng.uniform(-6, -1)]) / np.abs(X).max()
+    y, weights = np.tile(y, 2), np.tile(weights, 2)
+    alpha, kernel = float(10.0 ** rng.uniform(-3, 3)), mercer.RBF(gamma=float(rng.uniform(0.1, 3)))
+    model = mercer.KernelRidge(alpha, kernel=kernel, approximation=4).fit(X, y, weights)
+    points = model.expansion_points
+    K, M = exact(model.kernel_(X, points)), exact(model.kernel_(points, points))
+    s, b = exact(weights), exact(y)
+    a = solve(K.T @ (s[:, None] * K) + Fraction(alpha) * M, K.T @ (s * b))
+    if a is None:
+        return False
+    r = b - K @ a
+    check(model, (s * r * r).sum() / 2 + Fraction(alpha) * (a @ M @ a) / 2, X, y, weights)
+    return True
+
+
+ATTACKS = [ridge, lasso, squared_hinge, logistic, absolute, landmarks]
 
 
 def run(attack, seeds):

@@ -25,6 +25,7 @@ CLASSES = np.digitize(NUMBERS, np.quantile(NUMBERS, [0.3, 0.7]))
 FEW_CLASSES = np.where(np.arange(80) % 3, -1, CLASSES)
 FEW_NUMBERS = np.where(np.arange(80) % 3, np.nan, NUMBERS)
 WEIGHTS = np.where(np.arange(80) % 7, 1.0 + np.arange(80) / 80, 0.0)
+TWO = np.stack([NUMBERS, X[:, 0]], 1)
 JOINT = mercer.LinearSVC(multi_class="crammer_singer", max_iter=10_000, random_state=0)
 
 MACHINES = [
@@ -40,13 +41,18 @@ MACHINES = [
     (mercer.NuSVR(), NUMBERS),
     (mercer.OneClassSVM(), None),
     (mercer.KernelRidge(0.1, kernel="rbf"), NUMBERS),
-    (mercer.KernelRidge(1e-3, kernel="poly", fit_intercept=True), np.stack([NUMBERS, X[:, 0]], 1)),
+    (mercer.KernelRidge(1e-3, kernel="poly", fit_intercept=True), TWO),
+    (mercer.KernelRidge(0.1, kernel="rbf", approximation=20), TWO),
+    (mercer.KernelRidge([0.1, 2.0], kernel="rbf", fit_intercept=True, approximation=20), TWO),
+    (mercer.KernelRidgeClassifier(), CLASSES),
+    (mercer.KernelRidgeClassifier(approximation=20), CLASSES),
     (mercer.KernelLogisticRegression(), CLASSES),
+    (mercer.KernelLogisticRegression(approximation=20), CLASSES),
     (mercer.GaussianProcessRegressor(mercer.RBF(length_scale=1.0) + mercer.White()), NUMBERS),
-    (mercer.Ridge(0.3), np.stack([NUMBERS, X[:, 0]], 1)),
+    (mercer.Ridge(0.3), TWO),
     (mercer.Ridge(0.0), NUMBERS),
     (mercer.Lasso(0.01), NUMBERS),
-    (mercer.Lasso(0.01, positive=True), np.stack([NUMBERS, X[:, 0]], 1)),
+    (mercer.Lasso(0.01, positive=True), TWO),
     (mercer.ElasticNet(0.1), NUMBERS),
     (mercer.LinearSVC(class_weight="balanced"), CLASSES),
     (mercer.LinearSVC(loss="hinge"), CLASSES),
@@ -116,7 +122,7 @@ def test_a_new_fit_has_a_new_certificate():
 
 @pytest.mark.parametrize("first", ["certificate_", "certificates_"])
 def test_functions_have_certificates_of_their_own(first, tmp_path):
-    model = mercer.Ridge().fit(X, np.stack([NUMBERS, X[:, 0]], 1))
+    model = mercer.Ridge().fit(X, TWO)
     _ = getattr(model, first)
     assert sum(part.primal for part in model.certificates_) == model.certificate_.primal
     save(model, tmp_path / "machine.mercer")

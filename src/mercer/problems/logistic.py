@@ -359,7 +359,7 @@ class LinearLogisticProblem(LogisticProblem):
         reach = pull.errors + drift * pull.sizes
         if self.penalised:
             above += sum_bound(W * W / 2)
-            below += square_bound(pull._replace(errors=reach)) / 2
+            below += square_bound(Bounded(V, reach, pull.sizes)) / 2
         else:
             below += 2 * float(np.vdot(np.abs(V) + reach, np.abs(W)))
         return replace(judged, rounding=max(above, below))
