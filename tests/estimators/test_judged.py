@@ -25,6 +25,8 @@ CLASSES = np.digitize(NUMBERS, np.quantile(NUMBERS, [0.3, 0.7]))
 FEW_CLASSES = np.where(np.arange(80) % 3, -1, CLASSES)
 FEW_NUMBERS = np.where(np.arange(80) % 3, np.nan, NUMBERS)
 WEIGHTS = np.where(np.arange(80) % 7, 1.0 + np.arange(80) / 80, 0.0)
+TWO = np.stack([NUMBERS, X[:, 0]], 1)
+JOINT = mercer.LinearSVC(multi_class="crammer_singer", max_iter=10_000, random_state=0)
 
 MACHINES = [
     (mercer.SVC(), CLASSES),
@@ -39,13 +41,39 @@ MACHINES = [
     (mercer.NuSVR(), NUMBERS),
     (mercer.OneClassSVM(), None),
     (mercer.KernelRidge(0.1, kernel="rbf"), NUMBERS),
-    (mercer.KernelRidge(1e-3, kernel="poly", fit_intercept=True), np.stack([NUMBERS, X[:, 0]], 1)),
+    (mercer.KernelRidge(1e-3, kernel="poly", fit_intercept=True), TWO),
+    (mercer.KernelRidge(0.1, kernel="rbf", approximation=20), TWO),
+    (mercer.KernelRidge([0.1, 2.0], kernel="rbf", fit_intercept=True, approximation=20), TWO),
+    (mercer.KernelRidgeClassifier(), CLASSES),
+    (mercer.KernelRidgeClassifier(approximation=20), CLASSES),
     (mercer.KernelLogisticRegression(), CLASSES),
+    (mercer.KernelLogisticRegression(approximation=20), CLASSES),
     (mercer.GaussianProcessRegressor(mercer.RBF(length_scale=1.0) + mercer.White()), NUMBERS),
+    (mercer.Ridge(0.3), TWO),
+    (mercer.Ridge(0.0), NUMBERS),
+    (mercer.Lasso(0.01), NUMBERS),
+    (mercer.Lasso(0.01, positive=True), TWO),
+    (mercer.ElasticNet(0.1), NUMBERS),
+    (mercer.LinearSVC(class_weight="balanced"), CLASSES),
+    (mercer.LinearSVC(loss="hinge"), CLASSES),
+    (mercer.LinearSVC(penalty="l1", random_state=0), CLASSES),
+    (JOINT, CLASSES),
+    (JOINT, (CLASSES > 0).astype(int)),
+    (mercer.LinearSVR(epsilon=0.1), NUMBERS),
+    (mercer.LogisticRegression(class_weight="balanced"), CLASSES),
+    (mercer.LogisticRegression(C=np.inf), (CLASSES > 0).astype(int)),
+    (mercer.LogisticRegression(l1_ratio=1.0, solver="saga"), CLASSES),
+    (mercer.LogisticRegression(l1_ratio=0.5, solver="saga"), (CLASSES > 0).astype(int)),
+    (mercer.LogisticRegression(solver="liblinear"), (CLASSES > 0).astype(int)),
+    (mercer.NormRegressor(1), NUMBERS),
+    (mercer.NormRegressor(2), NUMBERS),
+    (mercer.NormRegressor(np.inf), NUMBERS),
+    (mercer.NormRegressor(np.diag(1.0 + np.arange(80))), NUMBERS),
+    *((mercer.PenaltyRegressor(name), NUMBERS) for name in ("l1", "l2", "huber", "dead_zone")),
     (mercer.LaplacianSVC(), FEW_CLASSES),
     (mercer.LaplacianRidge(), FEW_NUMBERS),
 ]
-UNWEIGHTED = ("Laplacian", "Gaussian")
+UNWEIGHTED = ("Laplacian", "Gaussian", "Norm", "Penalty")
 
 
 def same(a, b):
@@ -62,6 +90,8 @@ def test_the_certificate_is_that_of_certify_to_the_last_digit(machine, y):
     model.fit(X, y, **weights)
     assert same(model.certificate_, certify(model, X, y, *weights.values()))
     assert model.certificate_ is model.certificate_
+    assert model.certificate_.status == "optimal"
+    assert (model.certificate_.rounding is None) == type(model).__name__.startswith("Laplacian")
 
 
 def test_no_machine_of_the_registry_is_forgotten():
@@ -88,6 +118,16 @@ def test_a_new_fit_has_a_new_certificate():
     with pytest.raises(NotFittedError):
         _ = mercer.SVC().certificate_
     assert not hasattr(mercer.SVR(), "certificate_")
+
+
+@pytest.mark.parametrize("first", ["certificate_", "certificates_"])
+def test_functions_have_certificates_of_their_own(first, tmp_path):
+    model = mercer.Ridge().fit(X, TWO)
+    _ = getattr(model, first)
+    assert sum(part.primal for part in model.certificates_) == model.certificate_.primal
+    save(model, tmp_path / "machine.mercer")
+    assert load(tmp_path / "machine.mercer").certificates_ == model.certificates_
+    assert len(model.fit(X, NUMBERS).certificates_) == 1
 
 
 def test_what_it_was_made_of_is_not_kept():

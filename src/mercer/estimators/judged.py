@@ -8,6 +8,7 @@ goes. Copies, pickles and files are made of machines that were judged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,9 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from mercer._typing import Array
-from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
-from mercer.solvers.base import Statistics, Status
+from mercer.solvers.base import Solution, Statistics, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,9 @@ class Training:
 
     Attributes
     ----------
-    points : Points
-        The training rows; not copied, so a certificate is about what they are when it is read.
+    points : Points or matrix
+        The training rows, a matrix where the machine is linear; not copied, so a certificate is
+        about what they are when it is read.
     targets : array, optional
         Targets, or the numbers of classes, of each row.
     weights : array
@@ -38,13 +39,21 @@ class Training:
         What each problem cost, and how its solver ended.
     tol : float
         The relative gap that was asked for.
+    violation : float
+        The violation of the optimality conditions that was asked for, and will do as well.
     """
 
-    points: Points
+    points: Any
     targets: Any
     weights: Array
     runs: Sequence[tuple[Statistics, Status]]
     tol: float
+    violation: float = 0.0
+
+    @staticmethod
+    def runs_of(solutions: Sequence[Solution[Any]]) -> list[tuple[Statistics, Status]]:
+        """Return what problems cost and how their solvers ended."""
+        return [(solution.statistics, solution.status) for solution in solutions]
 
     def told(self, parts: Sequence[Certificate]) -> list[Certificate]:
         """Return certificates of the problems with what they cost and how they ended."""
@@ -56,7 +65,8 @@ class Training:
                 seconds=cost.seconds,
                 kernel_evaluations=cost.evaluations,
             )
-            result.append(priced.under(str(status), self.tol))
+            tol = math.inf if 0 <= part.stationarity <= self.violation else self.tol
+            result.append(priced.under(str(status), tol))
         return result
 
 
@@ -90,6 +100,28 @@ class JudgedMachine(BaseEstimator):
         if "_training" in vars(self):
             _ = self.certificate_
 
+    def _await_judgement(self, training: Training) -> None:
+        """Keep what certificates are to be made of, and drop those of an earlier fit."""
+        for name in ("certificate_", "certificates_"):
+            self.__dict__.pop(name, None)
+        self._training = training
+
     def __getstate__(self) -> Any:
         self.settle()
         return super().__getstate__()
+
+
+class JudgedFunctions(JudgedMachine):
+    """A machine of one or several functions, each with a certificate of its own."""
+
+    @cached_property
+    def certificates_(self) -> list[Certificate]:
+        """How far each function is from the best one."""
+        parts = self._judged_parts()
+        self.__dict__["certificate_"] = Certificate.total(parts)
+        return parts
+
+    @cached_property
+    def certificate_(self) -> Certificate:
+        """How far the answer is from the best one, over all functions."""
+        return Certificate.total(self.certificates_)

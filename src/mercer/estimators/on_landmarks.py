@@ -18,10 +18,12 @@ from mercer.estimators.base import take_objects
 from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidInput
 from mercer.kernels.base import Kernel
+from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points
 from mercer.landmarks.basis import LandmarkBasis
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_bounds import LandmarkRounding
 from mercer.problems.landmark_losses import LandmarkClasses, Loss
 from mercer.problems.landmark_squares import LandmarkFunctions, LandmarkRidge
 from mercer.solvers.base import Budget, Solution, Status
@@ -112,21 +114,35 @@ def judge_regression(
     sample_weight: ArrayLike | None,
 ) -> Certificate:
     """Judge a fitted ridge regression by one pass over its training data for each λ."""
-    a = model.dual_coef_.reshape(len(model.dual_coef_), -1)
     Y = np.asarray(y, dtype=np.float64)
-    Y = Y.reshape(len(Y), -1)
-    constants = np.broadcast_to(model.intercept_, a.shape[1])
-    alphas = np.broadcast_to(np.asarray(alpha, dtype=np.float64), a.shape[1])
     points = _points(model.kernel_, X, len(Y))
     weights = _weights(sample_weight, len(Y))
+    return replace(judge_targets(model, landmarks, alpha, points, Y, weights), status="")
+
+
+def judge_targets(
+    model: FittedRegressor,
+    landmarks: Points,
+    alpha: ArrayLike,
+    points: Points,
+    targets: Array,
+    weights: Array,
+) -> Certificate:
+    """Judge a fitted ridge regression on points of its kernel."""
+    a = model.dual_coef_.reshape(len(model.dual_coef_), -1)
+    Y = targets.reshape(len(targets), -1)
+    constants = np.broadcast_to(model.intercept_, a.shape[1])
+    alphas = np.broadcast_to(np.asarray(alpha, dtype=np.float64), a.shape[1])
     basis = LandmarkBasis.unpivoted(model.kernel_, landmarks)
+    rounding = _rounding(basis, points, weights)
     constant, parts = bool(model.fit_intercept), []
     for each in np.unique(alphas):
         mine = np.flatnonzero(alphas == each)
         gram = LandmarkGram.of(basis, points, Y[:, mine], weights, constant)
         value = LandmarkFunctions(basis.weights(a[:, mine]), constants[mine])
-        parts.append(LandmarkRidge(float(each), constant, len(mine)).certify(value, gram))
-    return replace(Certificate.total(parts), status="")
+        problem = LandmarkRidge(float(each), constant, len(mine))
+        parts.append(problem.prove(value, gram, rounding, weights @ Y[:, mine] ** 2))
+    return Certificate.total(parts)
 
 
 def judge_classes(
@@ -140,11 +156,32 @@ def judge_classes(
     """Judge a fitted classifier by one pass over its training data; ``labels`` count from 0."""
     points = _points(model.kernel_, X, len(labels))
     weights = _weights(sample_weight, len(labels))
+    return replace(judge_labels(model, landmarks, loss, points, labels, weights), status="")
+
+
+def judge_labels(
+    model: FittedClassifier,
+    landmarks: Points,
+    loss: Loss,
+    points: Points,
+    labels: IntArray,
+    weights: Array,
+) -> Certificate:
+    """Judge a fitted classifier on points of its kernel; ``labels`` count from 0."""
+    kept = np.flatnonzero(weights > 0)
+    if len(kept) < len(weights):
+        points, labels, weights = points.take(kept), labels[kept], weights[kept]
     basis = LandmarkBasis.unpivoted(model.kernel_, landmarks)
     gram = LandmarkGram.of(basis, points, labels, weights, bool(model.fit_intercept))
     value = LandmarkFunctions(basis.weights(model.dual_coef_.T), model.intercept_)
     problem = LandmarkClasses(loss, float(model.C), gram.passes.constant)
-    return replace(problem.certify(value, gram), status="")
+    return problem.prove(value, gram, _rounding(basis, points, weights))
+
+
+def _rounding(basis: LandmarkBasis, points: Points, weights: Array) -> LandmarkRounding:
+    squares = Evaluator(basis.kernel, Pairs(points)).diagonal().astype(np.float64)
+    root = float(np.sqrt(squares.max(initial=0.0)))
+    return LandmarkRounding(basis, len(points), root, float(weights.sum()))
 
 
 def _points(kernel: Kernel, X: Objects, rows: int) -> Points:
@@ -156,7 +193,7 @@ def _points(kernel: Kernel, X: Objects, rows: int) -> Points:
     return points
 
 
-def _weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
+def _weights(sample_weight: ArrayLike | None, rows: int) -> Array:
     if sample_weight is None:
-        return None
+        return np.ones(rows)
     return np.array(np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows))

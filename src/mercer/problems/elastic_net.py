@@ -308,4 +308,6 @@ class LassoProblem:
 def in_units(certificate: Certificate, factor: float) -> Certificate:
     """Return the certificate of the same problem with its objective times a factor."""
     scaled = ("primal", "dual", "stationarity", "dual_feasibility", "complementarity")
-    return replace(certificate, **{name: getattr(certificate, name) * factor for name in scaled})
+    numbers = {name: getattr(certificate, name) * factor for name in scaled}
+    rounding = certificate.rounding
+    return replace(certificate, rounding=None if rounding is None else rounding * factor, **numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,9 @@ from mercer.landmarks.chunks import Chunk
 from mercer.landmarks.landmark_gram import landmark_cost
 from mercer.landmarks.passes import PassSums, RowTerms, Rule
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import SPARE_TERMS
+from mercer.problems.landmark_bounds import LandmarkRounding
 from mercer.problems.landmark_squares import LandmarkFunctions, landmarks_of, row_weights
 
 
@@ -242,3 +245,30 @@ class LandmarkClasses:
             stationarity=float(np.abs(G - W).max(initial=0.0)),
             dual_feasibility=float(np.abs(found.products[M:]).max(initial=0.0)),
         ).on_landmarks(M, cost)
+
+    def prove(
+        self, value: LandmarkFunctions, gram: GramMatrix, rounding: LandmarkRounding
+    ) -> Certificate:
+        """Judge functions so that the optimum is in the interval, what rounding does included.
+
+        The slopes of the logistic loss are 2 at most, those of the squared hinge twice the root of
+        the loss.
+        """
+        low = landmarks_of(gram, self.name)
+        found = value.sums_of(Slope(self.loss, self.C), low)
+        judged = self.certify(replace(value, sums=found), gram)
+        mass, W = self.C * rounding.mass, value.coordinates
+        loss, gained = float(found.totals[0]), abs(float(found.totals[1]))
+        off = float(rounding.of_values(W, value.constants).sum())
+        slopes = 2 * mass + 2 * float(np.sqrt(mass * loss))
+        above = slopes * off + mass * off**2 + float(rounding.of_norms(W).sum())
+        sizes = float((rounding.root * rounding.sizes(W) + np.abs(value.constants)).max())
+        above += rounding.of_sum * (loss + mass) + SPARE_TERMS * EPSILON * mass * (1 + sizes)
+        M = len(found.products) - self.constant
+        G = low.basis.coordinates(found.products[:M])
+        reach = np.full(G.shape[1], slopes)
+        below = float(rounding.of_combined(G, reach).sum()) / 2
+        below += rounding.of_sum * (gained + self.loss.classes * mass)
+        if self.constant:
+            below += rounding.of_sum * slopes * float((2 * np.abs(value.constants) + 1).sum())
+        return replace(judged, rounding=max(above, below))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mercer.landmarks.chunks import Chunk
 from mercer.landmarks.landmark_gram import LandmarkGram, landmark_cost
 from mercer.landmarks.passes import AffineTerms, PassSums, RowTerms, Rule
 from mercer.problems.certificate import Certificate
+from mercer.problems.landmark_bounds import LandmarkRounding
 
 
 @dataclass(frozen=True)
@@ -175,3 +176,27 @@ class LandmarkRidge:
             dual=float(dual.sum()),
             stationarity=float(np.abs(G - self.alpha * W).max(initial=0.0)),
         ).on_landmarks(M, cost)
+
+    def prove(
+        self, value: LandmarkFunctions, gram: GramMatrix, rounding: LandmarkRounding, yy: Array
+    ) -> Certificate:
+        """Judge functions so that the optimum is in the interval, what rounding does included.
+
+        ``yy`` are Σ wᵢyᵢ² of the targets, which bound sums of errors times targets.
+        """
+        low = landmarks_of(gram, self.name)
+        found = value.sums_of(RidgeErrors(), low)
+        judged = self.certify(replace(value, sums=found), gram)
+        squares, shift, W = found.totals[0], self.best_constants(found), value.coordinates
+        off = rounding.of_values(W, value.constants)
+        errors = np.sqrt(rounding.mass * squares)  # at least Σ w∣e∣
+        moved = squares + shift**2 * rounding.mass
+        above = errors * off + rounding.mass * off**2 / 2 + rounding.of_sum * squares
+        above = above + self.alpha * rounding.of_norms(W)
+        M = len(found.products) - self.constant
+        sums = found.products[:M, :-1] - shift * found.products[:M, -1:]
+        # Passes may sum wy and wu apart, ∣u∣ ≤ ∣y∣ + ∣e∣.
+        reach = 2 * errors + 2 * np.sqrt(rounding.mass * yy) + np.abs(shift) * rounding.mass
+        below = rounding.of_combined(low.basis.coordinates(sums), reach) / (2 * self.alpha)
+        below = below + rounding.of_sum * (np.sqrt(moved * yy) + moved)
+        return replace(judged, rounding=max(float(above.sum()), float(below.sum())))

@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from mercer._typing import Array, IntArray, Matrix
+from mercer._typing import Array, BoolArray, IntArray, Matrix
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import DesignProducts, square_bound, sum_bound
 
 
 class LinearAnswer(NamedTuple):
@@ -73,6 +75,10 @@ class _OnRows:
         """Return the rows x̃ of the design matrix."""
         return DesignRows(gram.features(), self.constant)
 
+    def products(self, gram: GramMatrix) -> DesignProducts:
+        """Return the rows x̃ with products whose rounding is known."""
+        return DesignProducts(gram.features(), constant=self.constant)
+
 
 @dataclass(frozen=True, eq=False)
 class LinearProblem(_OnRows):
@@ -120,7 +126,33 @@ class LinearProblem(_OnRows):
         """Judge w and β from the data alone; ``product`` is w·x̃ of the rows."""
         rows, (w, beta) = self.rows(gram), value
         residual = self.p - (rows.dot(w) if product is None else product)
-        total = rows.combine(beta)
+        return self._certificate(w, beta, residual, rows.combine(beta))
+
+    def prove(self, value: LinearAnswer, gram: GramMatrix) -> Certificate:
+        """Judge w and β so that the optimum is in the interval, what rounding does included.
+
+        Multipliers out of their box are moved into it. A loss is convex: where its argument is not
+        known exactly, it is greatest at an end.
+        """
+        rows, (w, beta) = self.products(gram), value
+        inside = np.clip(beta, self.lo, self.hi)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, total = rows.dot(w), rows.combine(inside)
+            residual = self.p - found.values
+            off = found.errors + 4 * EPSILON * (np.abs(self.p) + np.abs(found.values))
+            most = np.maximum(self.losses(residual + off), self.losses(residual - off))
+            above = float((most - self.losses(residual)).sum())
+            above += sum_bound(most) + sum_bound(w * w / 2)
+            terms = np.abs(self.p * inside) + self.epsilon * np.abs(inside)
+            below = sum_bound(terms + self.D * inside**2 / 2) + square_bound(total) / 2
+        return replace(
+            self._certificate(w, inside, residual, total.values),
+            dual_feasibility=float(np.abs(beta - inside).max(initial=0.0)),
+            rounding=max(above, below),
+        )
+
+    def _certificate(self, w: Array, beta: Array, residual: Array, total: Array) -> Certificate:
+        """Judge w and β, given p − w·x̃ of the rows and Σ βᵢx̃ᵢ."""
         losses = self.losses(residual)
         inside = np.clip(beta, self.lo, self.hi)
         costs = self.epsilon * np.abs(inside) + self.D * inside**2 / 2
@@ -175,19 +207,56 @@ class SparseClassifier(_OnRows):
         """Return the best multiple of 2C max(0, 1 − y w·x̃) that the dual allows."""
         alpha = 2 * self.C * np.maximum(0.0, 1 - self.signs * rows.dot(w))
         most = np.abs(rows.combine(self.signs * alpha)).max(initial=0.0)
-        curvature = float((alpha**2 / (2 * self.C)).sum())
-        best = float(alpha.sum()) / curvature if curvature > 0 else 0.0
-        return alpha * min(best, 1 / most if most > 0 else np.inf)
+        return alpha * self._share(alpha, float(most))
 
     def certify(
         self, value: LinearAnswer, gram: GramMatrix, product: Array | None = None
     ) -> Certificate:
         """Judge w and α from the data alone; ``product`` is w·x̃ of the rows."""
         rows, (w, alpha) = self.rows(gram), value
-        excess = np.maximum(0.0, 1 - self.signs * (rows.dot(w) if product is None else product))
-        slopes = rows.combine(self.signs * 2 * self.C * excess)
+        values = rows.dot(w) if product is None else product
+        slopes = rows.combine(self.signs * 2 * self.C * self._excess(values))
+        return self._certificate(w, alpha, values, slopes, rows.combine(self.signs * alpha))
+
+    def prove(self, w: Array, gram: GramMatrix) -> Certificate:
+        """Judge w so that the optimum is in the interval, what rounding does included.
+
+        The dual point is the best multiple of 2C max(0, 1 − y w·x̃) that is feasible, whatever
+        rounding did.
+        """
+        rows = self.products(gram)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = rows.dot(w)
+            off = found.errors + 4 * EPSILON * (1 + np.abs(found.values))
+            excess = self._excess(found.values)
+            alpha = 2 * self.C * excess
+            slopes = rows.combine(self.signs * alpha)
+            worst = float((np.abs(slopes.values) + slopes.errors).max(initial=0.0))
+            share = self._share(alpha, worst * (1 + 4 * EPSILON))
+            alpha = share * alpha
+            most = self.C * np.maximum(0.0, 1 - self.signs * found.values + off) ** 2
+            above = float((most - self.C * excess**2).sum())
+            above += sum_bound(most) + sum_bound(np.abs(w))
+            below = sum_bound(alpha) + sum_bound(alpha**2 / (4 * self.C))
+            judged = self._certificate(w, alpha, found.values, slopes.values, share * slopes.values)
+        return replace(judged, rounding=max(above, below))
+
+    def _excess(self, values: Array) -> Array:
+        return np.maximum(0.0, 1 - self.signs * values)
+
+    def _share(self, alpha: Array, most: float) -> float:
+        """Return the best multiple of α that the dual allows; ``most`` is max ∣Σ αᵢyᵢx̃ᵢⱼ∣."""
+        curvature = float((alpha**2 / (2 * self.C)).sum())
+        best = float(alpha.sum()) / curvature if curvature > 0 else 0.0
+        return min(best, 1 / most if most > 0 else np.inf)
+
+    def _certificate(
+        self, w: Array, alpha: Array, values: Array, slopes: Array, combined: Array
+    ) -> Certificate:
+        """Judge w and α, given w·x̃ of the rows, the slopes of the losses and Σ αᵢyᵢx̃ᵢ."""
+        excess = self._excess(values)
         pull = np.where(w != 0, np.abs(slopes - np.sign(w)), np.maximum(np.abs(slopes) - 1, 0))
-        correlations = np.abs(rows.combine(self.signs * alpha))
+        correlations = np.abs(combined)
         outside = max(float(correlations.max(initial=0.0)) - 1, float(-alpha.min()), 0.0)
         return Certificate(
             problem=self.name,
@@ -221,12 +290,57 @@ class LinearCrammerSinger(_OnRows):
     ) -> Certificate:
         """Judge the weights W (features × classes) and α (rows × classes) from the data alone."""
         rows, (W, alpha) = self.rows(gram), value
+        values = rows.dot(W) if product is None else product
+        return self._certificate(W, alpha, values, rows.combine(alpha))
+
+    def prove(self, value: LinearAnswer, gram: GramMatrix) -> Certificate:
+        """Judge W and α so that the optimum is in the interval, what rounding does included.
+
+        Multipliers that break a constraint are moved: those of other classes to 0 at most, then
+        all of a row are scaled until that of its own class, minus their sum, is C at most.
+        """
+        rows, (W, alpha) = self.products(gram), value
+        with np.errstate(over="ignore", invalid="ignore"):
+            inside = self._feasible(alpha)
+            found, total = rows.dot(W), rows.combine(inside)
+            off = found.errors + 4 * EPSILON * (1 + np.abs(found.values))
+            # A row's loss is a difference of two values.
+            above = 2 * float(self.C @ off.max(axis=1))
+            above += sum_bound(self.C * (1 + 2 * np.abs(found.values).max(axis=1)))
+            above += sum_bound(W * W / 2)
+            below = square_bound(total) / 2 + sum_bound(np.abs(inside))
+            # The multiplier of a row's own class is minus the sum of the others, up to rounding.
+            drift = (self.classes + 4) * EPSILON
+            below += drift * float(np.vdot(np.abs(total.values), total.sizes))
+            dual = self._certificate(W, inside, found.values, total.values).dual
+            judged = self._certificate(W, alpha, found.values, total.values)
+        return replace(judged, dual=dual, rounding=max(above, below))
+
+    def _feasible(self, alpha: Array) -> Array:
         everyone = np.arange(len(self.labels))
-        mine = np.zeros(alpha.shape, bool)
-        mine[everyone, self.labels] = True
-        scores = (rows.dot(W) if product is None else product) + ~mine
+        others = np.minimum(alpha, 0.0)
+        others[everyone, self.labels] = 0.0
+        own = -others.sum(axis=1)
+        limit = self.C * (1 - (self.classes + 4) * EPSILON)
+        share = np.divide(limit, own, out=np.ones_like(own), where=own > limit)
+        others *= share[:, None]
+        others[everyone, self.labels] = own * share
+        return others
+
+    def _broken(self, alpha: Array) -> float:
+        room = self._mine * self.C[:, None] - alpha
+        return max(float(-room.min(initial=0.0)), float(np.abs(alpha.sum(axis=1)).max(initial=0.0)))
+
+    @property
+    def _mine(self) -> BoolArray:
+        """Which class is that of each row."""
+        return np.asarray(self.labels[:, None] == np.arange(self.classes))
+
+    def _certificate(self, W: Array, alpha: Array, values: Array, total: Array) -> Certificate:
+        """Judge W and α, given W·x̃ of the rows and Σ αᵢx̃ᵢ."""
+        everyone, mine = np.arange(len(self.labels)), self._mine
+        scores = values + ~mine
         excess = scores.max(axis=1) - scores[everyone, self.labels]
-        total = rows.combine(alpha)
         room = np.where(mine, self.C[:, None], 0.0) - alpha
         movable = np.where(room > 0, scores, np.inf).min(axis=1)
         return Certificate(
@@ -234,9 +348,7 @@ class LinearCrammerSinger(_OnRows):
             primal=float((W**2).sum()) / 2 + float(self.C @ excess),
             dual=-float((total**2).sum()) / 2 - float(alpha.sum(where=~mine)),
             stationarity=float((scores.max(axis=1) - movable).max(initial=0.0)),
-            dual_feasibility=max(
-                float(-room.min(initial=0.0)), float(np.abs(alpha.sum(axis=1)).max(initial=0.0))
-            ),
+            dual_feasibility=self._broken(alpha),
             complementarity=float(
                 (room * (scores.max(axis=1, keepdims=True) - scores)).max(initial=0.0)
             ),

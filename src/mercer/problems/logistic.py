@@ -18,6 +18,7 @@ from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import Bounded, DesignProducts, square_bound, sum_bound
 from mercer.problems.linear import DesignRows
 from mercer.problems.products import Products
 
@@ -25,6 +26,8 @@ _MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
 """Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
 _DEPENDENT = 1e-6
 """Pivots, as a share of the largest, from which a matrix is no longer inverted by its factor."""
+_ENTROPY_ERROR = 48 * EPSILON
+"""What an entropy may be off by: its slope is at most 36 at shares that 1 − p can tell from 0."""
 _INDEFINITE = 1e-8
 """A negative sum of products, as a share of their sizes, that is more than their rounding."""
 
@@ -336,3 +339,51 @@ class LinearLogisticProblem(LogisticProblem):
         distance = float(np.abs(V - W if self.penalised else V).max(initial=0.0))
         f_square, v_square = float(np.vdot(W, W)), float(np.vdot(V, V))
         return self._certificate(F, value.bias, best, f_square, v_square, distance)
+
+    def prove(self, value: LogisticAnswer, gram: GramMatrix) -> Certificate:
+        """Judge weights so that the optimum is in the interval, what rounding does included.
+
+        Without a penalty Σ βᵢx̃ᵢ = 0 holds up to rounding only, whose price is that of weights
+        twice as large.
+        """
+        rows, W = DesignProducts(gram.features(), constant=self.constant), value.coef
+        found = rows.dot(W)
+        best = self.with_best_bias(found.values, value.bias)
+        pull = rows.combine(best.beta)
+        V = pull.values
+        distance = float(np.abs(V - W if self.penalised else V).max(initial=0.0))
+        f_square, v_square = float(np.vdot(W, W)), float(np.vdot(V, V))
+        judged = self._certificate(found.values, value.bias, best, f_square, v_square, distance)
+        above = self._loss_bound(found, value.bias)
+        below, drift = self._entropy_bound(found, best)
+        reach = pull.errors + drift * pull.sizes
+        if self.penalised:
+            above += sum_bound(W * W / 2)
+            below += square_bound(Bounded(V, reach, pull.sizes)) / 2
+        else:
+            below += 2 * float(np.vdot(np.abs(V) + reach, np.abs(W)))
+        return replace(judged, rounding=max(above, below))
+
+    def _loss_bound(self, found: Bounded, bias: Array) -> float:
+        """Return what rounding may have done to the losses; one changes by twice its values."""
+        sizes = np.abs(found.values) + np.abs(bias)
+        off = (found.errors + 8 * EPSILON * sizes).max(axis=1)
+        terms = self.C * (2 * sizes.max(axis=1) + math.log(self.classes))
+        return 2 * float(self.C @ off) + sum_bound(terms)
+
+    def _entropy_bound(self, found: Bounded, best: View) -> tuple[float, float]:
+        """Return what rounding may have added to the entropies, and ρ.
+
+        What is left of Σ β, where it has to be 0, is taken off the βᵢ in proportion, which changes
+        them by a share ρ at most; entropies then change by the logarithms of odds.
+        """
+        total = float(self.C.sum())
+        below = self.classes * _ENTROPY_ERROR * total
+        below += sum_bound(self.C * math.log(self.classes))
+        if not self.intercept:
+            return below, 0.0
+        sizes = np.abs(best.beta).sum(axis=0)
+        left = np.abs(best.beta.sum(axis=0)) + (len(self.C) + 16) * EPSILON * sizes
+        steepest = float(np.abs(found.values + best.bias).max(initial=0.0))
+        below += 4 * float(left.sum()) * (steepest + 1)
+        return below, 2 * float(np.divide(left, sizes, out=left.copy(), where=sizes > 0).max())

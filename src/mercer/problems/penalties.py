@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import Bounded, DesignProducts, sum_bound
 from mercer.problems.tangents import conjugate_bound, farthest_slopes, slope_differences
 
 
@@ -339,6 +341,36 @@ class PenaltyProblem:
             complementarity=float(mismatch.max(initial=0.0)),
         )
 
+    def prove(self, value: PenaltyAnswer | VertexAnswer, gram: GramMatrix) -> Certificate:
+        """Judge x, and ν if there is one, so that the optimum is in the interval.
+
+        A penalty grows with the size of a residual, so where one is not known exactly the penalty
+        is greatest at an end. Aᵀν = 0 holds up to rounding only, whose price is that of weights
+        twice as large.
+        """
+        rows = DesignProducts(gram.features())
+        found = rows.dot(value.x)
+        judged = self.certify(value, gram, found.values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            r, off = _residual(self.b, found)
+            least = self.penalty.value(r)
+            most = np.maximum(self.penalty.value(r + off), self.penalty.value(r - off))
+            above = float((most - least).sum()) + sum_bound(most)
+            if not self.penalty.convex:
+                return replace(judged, rounding=above)
+            nu = self.multipliers(gram.features(), r) if value.nu is None else value.nu
+            inside = np.clip(nu, *self.penalty.box)
+            pull, conjugate = rows.combine(inside), self.penalty.conjugate(inside)
+            below = sum_bound(np.abs(self.b * inside) + np.abs(conjugate))
+            below += 2 * float((np.abs(pull.values) + pull.errors) @ np.abs(value.x))
+            dual = float(self.b @ inside - conjugate.sum())
+        return replace(judged, dual=dual, rounding=max(above, below))
+
+
+def _residual(b: Array, found: Bounded) -> tuple[Array, Array]:
+    """Return b − Ax, and how far each of its numbers may be off."""
+    return b - found.values, found.errors + 4 * EPSILON * (np.abs(b) + np.abs(found.values))
+
 
 @dataclass(frozen=True, eq=False)
 class ChebyshevProblem:
@@ -367,3 +399,22 @@ class ChebyshevProblem:
             dual_feasibility=max(float(np.abs(nu).sum()) - 1, 0.0),
             complementarity=float((np.abs(nu) * (most - np.sign(nu) * r)).max(initial=0.0)),
         )
+
+    def prove(self, value: VertexAnswer, gram: GramMatrix) -> Certificate:
+        """Judge x and ν so that the optimum is in the interval, what rounding does included.
+
+        A ν that is too long is shortened. Aᵀν = 0 holds up to rounding only, whose price is that of
+        weights twice as large.
+        """
+        rows = DesignProducts(gram.features())
+        found = rows.dot(value.x)
+        judged = self.certify(value, gram, found.values)
+        _, off = _residual(self.b, found)
+        length = float(np.abs(value.nu).sum())
+        length += sum_bound(np.abs(value.nu))
+        nu = value.nu / max(length, 1.0)
+        pull = rows.combine(nu)
+        below = sum_bound(np.abs(self.b * nu))
+        below += 2 * float((np.abs(pull.values) + pull.errors) @ np.abs(value.x))
+        above = float(off.max(initial=0.0))
+        return replace(judged, dual=float(self.b @ nu), rounding=max(above, below))

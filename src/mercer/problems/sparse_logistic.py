@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
-from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import DesignProducts, sum_bound
+from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer, View
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +62,20 @@ class SparseLogisticProblem(LinearLogisticProblem):
 
     def dual_value(self, beta: Array, V: Array, slopes: Array) -> float:
         """Return the best dual value of the shares of β that are worth a look."""
-        worst = float(np.abs(slopes).max(initial=0.0))
+        return max(self._dual_parts(beta, V, share)[0] for share in self._shares(np.abs(slopes)))
+
+    def _shares(self, slopes: Array) -> set[float]:
+        worst = float(slopes.max(initial=0.0))
         inside = 1.0 if worst <= self.l1 else self.l1 / worst
-        values = []
-        for share in {inside, 1.0} if self.l2 else {inside}:
-            value = self.entropy(share * beta)
-            if self.l2:
-                excess = np.maximum(share * np.abs(V) - self.l1, 0.0)
-                value -= float(np.vdot(excess, excess)) / (2 * self.l2)
-            values.append(value)
-        return max(values)
+        return {inside, 1.0} if self.l2 else {inside}
+
+    def _dual_parts(self, beta: Array, V: Array, share: float) -> tuple[float, float]:
+        """Return the dual value at a share of β, and the price of V in it."""
+        price = 0.0
+        if self.l2:
+            excess = np.maximum(share * np.abs(V) - self.l1, 0.0)
+            price = float(np.vdot(excess, excess)) / (2 * self.l2)
+        return self.entropy(share * beta) - price, price
 
     def certify(
         self, value: LogisticAnswer, gram: GramMatrix, product: Array | None = None
@@ -79,13 +85,44 @@ class SparseLogisticProblem(LinearLogisticProblem):
         F = rows.dot(W) if product is None else product
         best = self.with_best_bias(F, value.bias)
         V = rows.combine(best.beta)
+        dual = self.dual_value(best.beta, V, self.slopes(W, V))
+        return self._judged(value, F, best, V, dual)
+
+    def prove(self, value: LogisticAnswer, gram: GramMatrix) -> Certificate:
+        """Judge weights so that the optimum is in the interval, what rounding does included.
+
+        The share of β keeps ∣V∣ ≤ ρ whatever rounding did to V.
+        """
+        rows, W = DesignProducts(gram.features(), constant=self.constant), value.coef
+        found = rows.dot(W)
+        best = self.with_best_bias(found.values, value.bias)
+        pull = rows.combine(best.beta)
+        V = pull.values
+        below, drift = self._entropy_bound(found, best)
+        reach = pull.errors + drift * pull.sizes + 4 * EPSILON * self.l1
+        bounds = []
+        for share in self._shares(np.abs(self.slopes(W, V)) + reach):
+            dual, price = self._dual_parts(best.beta, V, share)
+            most = self._dual_parts(best.beta, np.abs(V) + reach, share)[1]
+            rounded = (W.size + 16) * EPSILON * (most + price)
+            bounds.append((dual, below + max(most - price, 0.0) + rounded))
+        dual, below = max(bounds, key=lambda pair: pair[0] - pair[1])
+        above = self._loss_bound(found, value.bias)
+        above += sum_bound(self.l1 * np.abs(W) + self.l2 * W * W / 2)
+        judged = self._judged(value, found.values, best, V, dual)
+        return replace(judged, rounding=max(above, below))
+
+    def _judged(
+        self, value: LogisticAnswer, F: Array, best: View, V: Array, dual: float
+    ) -> Certificate:
+        W = value.coef
         slopes = self.slopes(W, V)
         slack = np.abs(self.l1 - np.abs(slopes)) * np.abs(W)
         drift = float(np.abs(best.beta.sum(axis=0)).max()) if self.intercept else 0.0
         return Certificate(
             problem=self.name,
             primal=self.view(F, value.bias).loss + self.penalty(W),
-            dual=self.dual_value(best.beta, V, slopes),
+            dual=dual,
             stationarity=float(self.violations(W, slopes).max(initial=0.0)),
             dual_feasibility=drift,
             complementarity=float(slack.max(initial=0.0)),

@@ -21,7 +21,7 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
-from mercer.estimators.on_landmarks import publish_classes, solve_classes
+from mercer.estimators.on_landmarks import judge_labels, publish_classes, solve_classes
 from mercer.estimators.state import KERNEL, check_classes, check_points
 from mercer.gram.computed import Gram
 from mercer.gram.expansion import Expansion
@@ -166,14 +166,17 @@ class KernelLogisticRegression(ClassifierMixin, JudgedMachine, NamedKernelMachin
         self.intercept_ = found.value.bias
         self.n_iter_ = found.statistics.iterations
         self._fit_points = points
-        self.__dict__.pop("certificate_", None)  # that of an earlier fit
         runs = [(found.statistics, found.status)]
-        self._training = Training(points, labels, weights, runs, OPTIMAL_GAP)
+        self._await_judgement(Training(points, labels, weights, runs, OPTIMAL_GAP))
         warn_unfinished(self, found.status, found.certificate, self.tol)
         return self
 
     def _judge_training(self, training: Training) -> list[Certificate]:
-        return [judge_rows(self, training.points, training.targets, training.weights)]
+        points, labels, weights = training.points, training.targets, training.weights
+        if self.approximation is None:
+            return [judge_rows(self, points, labels, weights)]
+        loss = Logistic(len(self.classes_))
+        return [judge_labels(self, self._fit_points, loss, points, labels, weights)]
 
     def _fit_landmarks(self, points: Points, labels: IntArray, weights: Array, ends: float) -> Self:
         chosen = self._approximated(self.kernel_, points, by_passes=True)
@@ -184,11 +187,11 @@ class KernelLogisticRegression(ClassifierMixin, JudgedMachine, NamedKernelMachin
         budget = Budget(tol, 100 * max(self.max_iter, 1), ends)
         found = solve_classes(gram, Logistic(len(self.classes_)), float(self.C), budget)
         publish_classes(self, found, gram)
-        self.__dict__.pop("_training", None)
-        self.certificate_ = found.certificate
-        self.n_iter_, self._fit_points = found.certificate.iterations, gram.basis.points
+        runs = [(found.statistics, found.status)]
+        self._await_judgement(Training(points, labels, weights, runs, OPTIMAL_GAP))
+        self.n_iter_, self._fit_points = found.statistics.iterations, gram.basis.points
         self.shape_fit_ = (len(gram.basis), *self.shape_fit_[1:])
-        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        warn_unfinished(self, found.status, found.certificate, self.tol)
         return self
 
     def function_expansion(self) -> tuple[Expansion, Array]:

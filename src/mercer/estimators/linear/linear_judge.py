@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, Matrix, Model, Objects, SampleWeights, Targets
-from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.penalty_judge import judge_norm, judge_penalties
 from mercer.exceptions import InvalidInput
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
-from mercer.problems.elastic_net import in_units
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import SPARE_TERMS, Bounded, DesignProducts
+from mercer.problems.elastic_net import LassoProblem, in_units
 from mercer.problems.linear import (
     DesignRows,
     LinearAnswer,
@@ -25,6 +27,7 @@ from mercer.problems.linear import (
     classifier,
     regressor,
 )
+from mercer.problems.squares_bounds import prove_squares
 
 
 def linear_judge(model: Model) -> Callable[..., Certificate] | None:
@@ -32,46 +35,65 @@ def linear_judge(model: Model) -> Callable[..., Certificate] | None:
     names = {base.__name__ for base in type(model).__mro__}
     if any(name.startswith("MultiTask") for name in names):
         return None
-    return next((judge for name, judge in _JUDGES.items() if name in names), None)
+    judge = next((judge for name, judge in _JUDGES.items() if name in names), None)
+    if judge is None:
+        return None
+
+    def total(model: Model, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        return Certificate.total(judge(model, *_read(X, y, sample_weight))).under("")
+
+    return total
 
 
-def judge_squares(
-    model: Model, X: Objects, y: Targets, sample_weight: SampleWeights
-) -> Certificate:
-    """Judge a ridge regression, a lasso or an elastic net, in scikit-learn's units."""
-    X, y, given = _read(X, y, sample_weight)
-    n, Y = len(y), y.reshape(len(y), -1)
-    weights = None if sample_weight is None else given
+def judge_squares(model: Model, X: Matrix, y: Array, weights: Array) -> list[Certificate]:
+    """Judge each target of a ridge regression, a lasso or an elastic net, in scikit-learn's units.
+
+    X and y are the data, as a fit reads them, and ``weights`` those of the rows.
+    """
+    X, Y = X.astype(np.float64, copy=False), y.astype(np.float64).reshape(len(y), -1)
+    n, unit = len(Y), 1.0
     ridge = not hasattr(model, "precompute") and not hasattr(model, "l1_ratio")
     alphas = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), Y.shape[1])
     share = 0.0 if ridge else float(getattr(model, "l1_ratio", 1.0))
-    unit = 1.0
     if not ridge:
-        unit = float(n)
-        weights = None if weights is None else weights * (n / weights.sum())
-    data = Centred(X, Y, weights, bool(model.fit_intercept))
+        unit, weights = float(n), weights * (n / weights.sum())
     W = np.atleast_2d(np.asarray(_plain(model.coef_), dtype=np.float64))
     constants = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), len(W))
-    total = float(n if weights is None else weights.sum())
-    off = (constants - data.intercepts(W)) if model.fit_intercept else np.zeros(len(W))
-    parts = []
+    intercept, means, y_means = bool(model.fit_intercept), None, np.zeros(Y.shape[1])
+    if intercept:
+        y_means = (Y.T @ weights) / weights.sum()
+        means = None if sparse.issparse(X) else (X.T @ weights) / weights.sum()
+    rows, parts = DesignProducts(X, means), []
     for j, alpha in enumerate(alphas):
         l1, l2 = float(alpha) * share * unit, float(alpha) * (1 - share) * unit
-        problem = data.problem(j, l1, l2, bool(getattr(model, "positive", False)))
-        part = problem.certify(problem.evaluate(data.design, W[j]), data.gram)
-        # The best constant goes with the weights; that of the model may be another one.
-        part = replace(part, primal=part.primal + total * float(off[j]) ** 2 / 2)
+        centred, positive = Y[:, j] - y_means[j], bool(getattr(model, "positive", False))
+        problem = LassoProblem(centred, l1, l2, positive, weights=weights)
+        constant = None
+        if intercept:
+            constant = _moved(float(constants[j]), W[j], means, float(y_means[j]))
+        part = prove_squares(problem, rows, centred, W[j], constant)
         parts.append(in_units(part, 2.0 if ridge else 1 / n))
-    return Certificate.total(parts).under("")
+    return parts
 
 
-def judge_margins(
-    model: Model, X: Objects, y: Targets, sample_weight: SampleWeights
-) -> Certificate:
-    """Judge a linear support vector machine, of classes or of numbers."""
-    X, y, given = _read(X, y, sample_weight)
-    kept = np.flatnonzero(given > 0)
-    rows, C = X[kept], float(model.C) * given[kept]
+def _moved(constant: float, w: Array, means: Array | None, y_mean: float) -> Bounded:
+    """Return the constant b + w·m − ȳ of centred data, with its error.
+
+    In extended precision where the machine has it: means may be large next to what is left.
+    """
+    exact, size = np.longdouble(constant) - np.longdouble(y_mean), abs(constant) + abs(y_mean)
+    if means is not None:
+        exact = exact + (means.astype(np.longdouble) * w).sum()
+        size += float(np.abs(means) @ np.abs(w))
+    unit = (len(w) + SPARE_TERMS) * float(np.finfo(np.longdouble).eps)
+    value = np.asarray(float(exact))
+    return Bounded(value, unit * size + EPSILON * np.abs(value), np.asarray(size))
+
+
+def judge_margins(model: Model, X: Matrix, y: Any, weights: Array) -> list[Certificate]:
+    """Judge each machine of a linear support vector machine, of classes or of numbers."""
+    kept = np.flatnonzero(weights > 0)
+    rows, C = X if len(kept) == len(weights) else X[kept], float(model.C) * weights[kept]
     constant = float(model.intercept_scaling) if model.fit_intercept else 0.0
     W = np.atleast_2d(np.asarray(_plain(model.coef_), dtype=np.float64))
     if constant:
@@ -81,21 +103,24 @@ def judge_margins(
     squared = model.loss.startswith("squared")
     gram, design, parts = FeatureGram.of_rows(rows), DesignRows(rows, constant), []
     if not hasattr(model, "classes_"):
-        problem = regressor(y[kept], C, float(model.epsilon), squared, constant)
+        targets = np.asarray(y, dtype=np.float64).ravel()[kept]
+        problem = regressor(targets, C, float(model.epsilon), squared, constant)
         answer = _answer(problem, design, W[0], None if multipliers is None else multipliers[0])
-        return problem.certify(answer, gram).under("")
+        return [problem.prove(answer, gram)]
     labels = _classes(model, y)
     factors = np.ones(len(model.classes_))
     if model.class_weight is not None:
         factors = compute_class_weight(
-            model.class_weight, classes=model.classes_, y=y, sample_weight=sample_weight
+            model.class_weight, classes=model.classes_, y=y, sample_weight=weights
         )
     labels = labels[kept]
     if model.multi_class == "crammer_singer":
-        if multipliers is None or len(multipliers) != len(W):
+        if multipliers is None:
             raise InvalidInput(_UNKNOWN)
+        if len(W) == 1:  # published is the difference of two functions with the sum 0
+            W = np.concatenate([-W / 2, W / 2])
         joint = LinearCrammerSinger(labels, C * factors[labels], len(W), constant=constant)
-        return joint.certify(LinearAnswer(W.T, multipliers.T), gram).under("")
+        return [joint.prove(LinearAnswer(W.T, multipliers.T), gram)]
     binary = len(model.classes_) == 2
     for j, own in enumerate([1] if binary else range(len(model.classes_))):
         mine = labels == own
@@ -103,13 +128,12 @@ def judge_margins(
         signs = np.where(mine, 1.0, -1.0)
         if model.penalty == "l1":
             thin = SparseClassifier(signs, costs, constant=constant)
-            answer = LinearAnswer(W[j], thin.multipliers(design, W[j]))
-            parts.append(thin.certify(answer, gram))
+            parts.append(thin.prove(W[j], gram))
             continue
         problem = classifier(signs, costs, squared, constant)
         answer = _answer(problem, design, W[j], None if multipliers is None else multipliers[j])
-        parts.append(problem.certify(answer, gram))
-    return Certificate.total(parts).under("")
+        parts.append(problem.prove(answer, gram))
+    return parts
 
 
 def _answer(
@@ -155,11 +179,13 @@ def _plain(weights: Any) -> Any:
     return weights.toarray() if hasattr(weights, "toarray") else weights
 
 
-_JUDGES: dict[str, Callable[..., Certificate]] = {
+_JUDGES: dict[str, Callable[[Model, Any, Any, Array], list[Certificate]]] = {
     "Ridge": judge_squares,
     "Lasso": judge_squares,
     "ElasticNet": judge_squares,
     "LinearSVC": judge_margins,
     "LinearSVR": judge_margins,
+    "NormRegressor": lambda model, X, y, weights: [judge_norm(model, X, y)],
+    "PenaltyRegressor": lambda model, X, y, weights: [judge_penalties(model, X, y)],
 }
 """The machines that are judged here, by the names of their classes."""

@@ -48,12 +48,14 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.linear_judge import judge_margins
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.linear import (
     LinearAnswer,
     LinearCrammerSinger,
@@ -71,8 +73,9 @@ _SMALL = 1 << 14
 
 
 class _Weighted(NamedTuple):
-    """The rows whose weight is positive, their places, and C times their weights."""
+    """The weights of all rows; those whose weight is positive, their places, and C times it."""
 
+    weights: Array
     gram: FeatureGram
     kept: IntArray
     C: Array
@@ -102,7 +105,7 @@ class _LinearParameters:
     }
 
 
-class _LinearMachine(QuickReading, _LinearParameters):
+class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
     """What the two machines share: reading data, warnings, publishing weights."""
 
     STATE: ClassVar[State] = {
@@ -118,7 +121,7 @@ class _LinearMachine(QuickReading, _LinearParameters):
     loss: str
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
@@ -140,7 +143,7 @@ class _LinearMachine(QuickReading, _LinearParameters):
 
     @property
     def _budget(self) -> Budget:
-        return Budget(tol=self.tol, max_iter=self.max_iter)
+        return Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> _Weighted:
         """Return the rows whose weight is positive, their places and C times their weights."""
@@ -154,9 +157,8 @@ class _LinearMachine(QuickReading, _LinearParameters):
                 "No sample has a positive weight, so there is nothing to learn from; check "
                 "sample_weight."
             )
-        if kept.size < len(weights):
-            X, weights = X[kept], weights[kept]
-        return _Weighted(FeatureGram.of_rows(X), kept, self.C * weights)
+        inside = X if kept.size == len(weights) else X[kept]
+        return _Weighted(weights, FeatureGram.of_rows(inside), kept, self.C * weights[kept])
 
     def _check_combination(self, penalty: str, smooth: bool) -> None:
         """Raise for what LIBLINEAR has no solver for, in scikit-learn's words."""
@@ -174,6 +176,9 @@ class _LinearMachine(QuickReading, _LinearParameters):
             f"Unsupported set of arguments: The combination of {problem}, {given}"
         )
 
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return judge_margins(self, training.points, training.targets, training.weights)
+
     def _publish(self, solutions: list[Solution[LinearAnswer]], rows: int, kept: IntArray) -> None:
         """Set the fitted attributes; solutions come one a machine, or one for all classes."""
         W = np.column_stack([solution.value.w for solution in solutions]).T
@@ -181,18 +186,16 @@ class _LinearMachine(QuickReading, _LinearParameters):
         self.intercept_: Any = self.intercept_scaling * W[:, -1] if self.fit_intercept else 0.0
         self.dual_coef_ = np.zeros((len(W), rows))
         self.dual_coef_[:, kept] = np.column_stack([s.value.multipliers for s in solutions]).T
-        self.certificates_ = [solution.certificate for solution in solutions]
-        self.certificate_ = Certificate.total(self.certificates_)
-        self.n_iter_ = max(certificate.iterations for certificate in self.certificates_)
-        worst = max(self.certificates_, key=lambda certificate: certificate.relative_gap)
+        self.n_iter_ = max(solution.statistics.iterations for solution in solutions)
         if self.verbose:
-            _log.info("%s: %r", type(self).__name__, worst)
+            _log.info("%s: %r", type(self).__name__, self.certificate_)
         unfinished = [s for s in solutions if s.status is not Status.OPTIMAL]
         if unfinished:
+            worst = max(solution.certificate.relative_gap for solution in unfinished)
             slope = max(solution.certificate.stationarity for solution in unfinished)
             warnings.warn(
                 f"{type(self).__name__} failed to converge, increase the number of iterations: "
-                f"after {self.n_iter_} the relative gap is {worst.relative_gap:.2g} "
+                f"after {self.n_iter_} the relative gap is {worst:.2g} "
                 f"and a slope of {slope:.2g} is left. "
                 f"{unfinished[0].status.advice}",
                 ConvergenceWarning,
@@ -287,6 +290,8 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         else:
             self._check_combination(self.penalty, self.loss == "squared_hinge")
             solutions = self._solve_each(read, labels, factors)
+        runs = Training.runs_of(solutions)
+        self._await_judgement(Training(X, y, read.weights, runs, OPTIMAL_GAP, self.tol))
         self._publish(solutions, X.shape[0], read.kept)
         if self.multi_class == "crammer_singer" and len(self.classes_) == 2:
             self.coef_ = self.coef_[1:] - self.coef_[:1]
@@ -385,10 +390,13 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
         X, y = self._read(X, y, labels=False)
         squared = self.loss == "squared_epsilon_insensitive"
         self._check_combination("l2", squared)
-        gram, kept, C = self._read_weights(X, sample_weight)
+        weights, gram, kept, C = self._read_weights(X, sample_weight)
         targets = np.asarray(y, dtype=np.float64).ravel()[kept]
         problem = regressor(targets, C, float(self.epsilon), squared, self._constant)
         method = linear_solver(problem, gram, check_random_state(self.random_state))
-        self._publish([method.solve(problem, gram, self._budget)], X.shape[0], kept)
+        solutions = [method.solve(problem, gram, self._budget)]
+        runs = Training.runs_of(solutions)
+        self._await_judgement(Training(X, y, weights, runs, OPTIMAL_GAP, self.tol))
+        self._publish(solutions, X.shape[0], kept)
         self.coef_ = self.coef_.ravel()
         return self

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights, Targets
 from mercer.estimators.linear.kernel_logistic import judge_rows
-from mercer.estimators.linear.logistic_regression import pose, read_price, read_weights
+from mercer.estimators.linear.logistic_regression import judge_weights, read_weights
 from mercer.estimators.on_landmarks import judge_classes
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
 from mercer.problems.landmark_losses import Logistic
-from mercer.problems.logistic import LogisticAnswer
 
 _LINEAR, _KERNEL = "LogisticRegression", "KernelLogisticRegression"
 
@@ -58,13 +55,7 @@ def _judge_weights(
     if X.shape[0] != len(labels):
         raise InvalidInput(f"certify: X has {X.shape[0]} rows and y has {len(labels)} classes.")
     weights = _weights(model, X, y, labels, sample_weight)
-    kept = np.flatnonzero(weights > 0)
-    gram, problem = pose(X, labels, weights, read_price(model), model, kept)
-    W = np.asarray(model.coef_, dtype=np.float64).T
-    bias = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
-    if problem.constant:
-        W, bias = np.concatenate([W, bias[None] / problem.constant]), np.zeros(1)
-    return replace(problem.certify(LogisticAnswer(W, bias), gram), status="")
+    return judge_weights(model, X, labels, weights).under("")
 
 
 def _labels(model: Model, y: Targets) -> IntArray:

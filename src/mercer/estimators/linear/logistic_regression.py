@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
-from sklearn.base import BaseEstimator
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
@@ -38,12 +38,13 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget, Solver, Status
@@ -78,7 +79,7 @@ UNFINISHED = {
 
 
 @parameters
-class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, JudgedMachine):
     r"""Logistic regression for two or more classes, exact and certified.
 
     min ½(1 − ρ) Σ_c ‖w_c‖² + ρ Σ_c ‖w_c‖₁ + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y)
@@ -205,13 +206,20 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
         gram, problem = pose(
             X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, price, self, kept
         )
-        budget = Budget(tol=self.tol, max_iter=self.max_iter)
+        budget = Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
         found = price.method().solve(problem, gram, budget, self._start(problem))
-        self.certificate_ = found.certificate
+        self._await_judgement(
+            Training(X, labels, weights, Training.runs_of([found]), OPTIMAL_GAP, self.tol)
+        )
         liblinear = self.solver == "liblinear"
         self._publish(found.value, problem.constant, np.float64 if liblinear else X.dtype)
-        warn_unfinished(self, found.status, self.certificate_, self.tol)
+        self.n_iter_ = np.array([found.statistics.iterations], dtype=np.int32)
+        warn_unfinished(self, found.status, found.certificate, self.tol)
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        X = training.points.astype(np.float64, copy=False)
+        return [judge_weights(self, X, training.targets, training.weights)]
 
     def _start(self, problem: LinearLogisticProblem) -> LogisticAnswer | None:
         if not (self.warm_start and hasattr(self, "coef_")):
@@ -228,7 +236,6 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, B
             bias, W = constant * W[:, -1], W[:, :-1]
         self.coef_: Any = np.ascontiguousarray(W, dtype=dtype)
         self.intercept_ = np.asarray(bias, dtype=dtype)
-        self.n_iter_ = np.array([self.certificate_.iterations], dtype=np.int32)
 
     def predict_proba(self, X: Objects) -> Array:
         """Return the probability of each class, in the order of ``classes_``."""
@@ -394,6 +401,20 @@ def pose(
     if price.l1 > 0:
         problem = SparseLogisticProblem(labels, costs, count, intercept, True, constant, price.l1)
     return FeatureGram.of_rows(X), problem
+
+
+def judge_weights(model: LogisticModel, X: Matrix, labels: IntArray, weights: Array) -> Certificate:
+    """Judge weights and biases of a model, mercer's or scikit-learn's; ``labels`` count from 0.
+
+    ``weights`` are those of the rows, that of their classes included.
+    """
+    gram, problem = pose(X, labels, weights, read_price(model), model, np.flatnonzero(weights > 0))
+    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+    W = np.asarray(coef, dtype=np.float64).T
+    bias = np.ravel(np.asarray(model.intercept_, dtype=np.float64))
+    if problem.constant:
+        W, bias = np.concatenate([W, bias[None] / problem.constant]), np.zeros(1)
+    return problem.prove(LogisticAnswer(W, bias), gram)
 
 
 def warn_unfinished(model: Model, status: Status, certificate: Certificate, tol: float) -> None:

@@ -7,26 +7,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State
 from mercer._sklearn import LinearModel, fit_context
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
+from mercer.estimators.linear.penalty_judge import (
+    design_matrix,
+    judge_norm,
+    norm_problem,
+    root_of,
+)
 from mercer.estimators.state import ONE_LINEAR, check_weights
-from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
-from mercer.solvers.base import Budget
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
+from mercer.problems.penalties import ChebyshevProblem
+from mercer.solvers.base import Budget, Statistics, Status
 from mercer.solvers.linear.least_squares import accurate
 from mercer.solvers.linear.penalised_regression import ChebyshevProgram, TiltedVertices
 
 
 @parameters
-class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
+class NormRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
 
     min ‖y − Xw − b‖  in L1, L2, L∞ or √(rᵀPr)
@@ -85,51 +91,29 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
     def fit(self, X: Objects, y: Targets) -> NormRegressor:
         """Fit the weights to the rows of X and their targets y."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
-        b = np.asarray(y, np.float64)
+        A, b = design_matrix(X, bool(self.fit_intercept)), np.asarray(y, np.float64)
+        root, runs = root_of(self.norm, len(b)), [(Statistics(), Status.OPTIMAL)]
         self.interpolated_ = np.empty(0, np.intp)
         if np.ndim(self.norm) == 0 and self.norm in (1, np.inf):
             gram = FeatureGram.of_rows(A)
             if self.norm == 1:
-                least = PenaltyProblem(b, L1(), "L1 regression")
-                found = TiltedVertices().solve(least, gram, Budget())
+                found = TiltedVertices().solve(norm_problem(b, 1), gram, Budget())
             else:
                 found = ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
             x, self.multipliers_, self.interpolated_ = found.value
-            self.certificate_ = found.certificate
-            self.rank_ = int(np.linalg.matrix_rank(A))
+            self.rank_, runs = int(np.linalg.matrix_rank(A)), Training.runs_of([found])
             self.norm_ = found.certificate.primal
         else:
-            root = self._root(len(b))
             A, b = (A, b) if root is None else (root @ A, root @ b)
             squares = accurate(A, b)
             x, self.rank_ = squares.x, squares.rank
-            problem, product = PenaltyProblem(b, L2()), A @ x
-            self.multipliers_ = problem.multipliers(A, b - product)
-            answer = PenaltyAnswer(x, self.multipliers_)
-            self.certificate_ = problem.certify(answer, FeatureGram.of_rows(A), product)
-            self.norm_ = float(np.sqrt(self.certificate_.primal))
+            residual = b - A @ x
+            self.multipliers_ = norm_problem(b, 2).multipliers(A, residual)
+            self.norm_ = float(np.linalg.norm(residual))
+        self._await_judgement(Training(X, y, np.ones(1), runs, OPTIMAL_GAP))
         self.coef_: Array = x[: X.shape[1]]
         self.intercept_: float = float(x[-1]) if self.fit_intercept else 0.0
         return self
 
-    def _root(self, n: int) -> Array | None:
-        """Return the transposed Cholesky factor of P, None for the identity."""
-        if np.ndim(self.norm) == 0:
-            if self.norm != 2:
-                raise InvalidParameter(f"norm={self.norm!r} has to be 1, 2, inf or a matrix P.")
-            return None
-        P = check_array(self.norm, dtype=np.float64)
-        if P.shape != (n, n) or not np.allclose(P, P.T):
-            raise InvalidParameter(
-                f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
-                f"row and a column for each of the {n} samples."
-            )
-        try:
-            return np.asarray(linalg.cholesky(P))
-        except linalg.LinAlgError:
-            least = float(np.linalg.eigvalsh(P).min())
-            raise NotPositiveDefinite(
-                f"The matrix of the norm has the eigenvalue {least:.3g}, so √(rᵀPr) is no norm; "
-                "use a positive definite one."
-            ) from None
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [judge_norm(self, training.points, training.targets)]

@@ -15,14 +15,17 @@ from sklearn.utils.validation import validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._deprecated import renamed
-from mercer._files.fields import COUNT, Numbers, State
+from mercer._files.fields import COUNT, NONE, Maybe, Numbers, OneOf, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.penalty_judge import design_matrix, judge_penalties, penalty_of
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.linear.penalised_regression import LeastPenalties
@@ -30,7 +33,7 @@ from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 @renamed(n_starts="n_init")
 @parameters
-class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
+class PenaltyRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
     min Σ φ(yᵢ − w·xᵢ − b)
@@ -68,6 +71,8 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
         As in scikit-learn.
     certificate_ : Certificate
         How far the answer is from the best one.
+    multipliers_ : array of shape (n_samples,) or None
+        The dual point of methods that end with one.
     values_ : array
         The objective that each start reached, best first.
 
@@ -76,7 +81,12 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.2.
     """
 
-    STATE: ClassVar[State] = {**ONE_LINEAR, "values_": Numbers("starts"), "n_iter_": COUNT}
+    STATE: ClassVar[State] = {
+        **ONE_LINEAR,
+        "multipliers_": Maybe(OneOf(NONE, Numbers("rows"))),
+        "values_": Numbers("starts"),
+        "n_iter_": COUNT,
+    }
     check_state = check_weights
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -98,14 +108,16 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
     def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
         """Fit the weights to the rows of X and their targets y."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
-        penalty = NAMES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
+        A = design_matrix(X, bool(self.fit_intercept))
+        penalty = penalty_of(self.penalty)
         _check_whole(penalty)
         problem = PenaltyProblem(np.asarray(y, np.float64), penalty)
         method = LeastPenalties(self.n_init, check_random_state(self.random_state))
         budget = Budget(tol=self.tol, max_iter=self.max_iter)
         found = method.solve(problem, FeatureGram.of_rows(A), budget)
-        x, self.certificate_ = found.value.x, found.certificate
+        x, self.multipliers_ = found.value.x, found.value.nu
+        runs = Training.runs_of([found])
+        self._await_judgement(Training(X, y, np.ones(1), runs, OPTIMAL_GAP))
         self.coef_: Array = x[: X.shape[1]]
         self.intercept_: float = float(x[-1]) if self.fit_intercept else 0.0
         values = found.statistics.details.get("values", [found.certificate.primal])
@@ -119,6 +131,9 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, LinearModel):
                 stacklevel=caller_level(),
             )
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [judge_penalties(self, training.points, training.targets)]
 
 
 def _check_whole(penalty: Penalty) -> None:

@@ -16,7 +16,9 @@ from mercer._files.fields import TEXT, Maybe, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
@@ -31,7 +33,7 @@ from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 
 
 @parameters
-class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
+class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 
     min ‖y − Xw − b‖² + α‖w‖²
@@ -130,21 +132,26 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
             solutions.append(method.solve(problem, data.gram, budget))
         coef = np.stack([solution.value.w for solution in solutions])
         # The objective has no factors of one half.
-        self.certificates_ = [in_units(solution.certificate, 2.0) for solution in solutions]
-        check_range(self.certificates_)
-        self.certificate_ = Certificate.total(self.certificates_)
+        seen = [in_units(solution.certificate, 2.0) for solution in solutions]
+        check_range(seen)
+        given = np.ones(X.shape[0]) if weights is None else weights
+        runs = Training.runs_of(solutions)
+        self._await_judgement(Training(X, y, given, runs, self.tol))
         intercepts = data.intercepts(coef).astype(X.dtype)
         self.coef_: Array = (coef[0] if len(coef) == 1 else coef).astype(X.dtype)
         self.intercept_: Any = 0.0
         if self.fit_intercept:
             self.intercept_ = X.dtype.type(intercepts[0]) if y.ndim == 1 else intercepts
-        rounds = np.array([certificate.iterations for certificate in self.certificates_])
+        rounds = np.array([solution.statistics.iterations for solution in solutions])
         self.n_iter_: Any = rounds if rounds.any() else None
         usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
         chosen = "lbfgs" if self.positive else usual
         self.solver_ = chosen if self.solver == "auto" else self.solver
-        warn_unfinished(self.certificates_, self.tol)
+        warn_unfinished(seen, self.tol)
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return judge_squares(self, training.points, training.targets, training.weights)
 
     def _check_solver(self, is_sparse: bool) -> None:
         if self.solver == "lbfgs" and not self.positive:

@@ -25,8 +25,10 @@ from mercer._sklearn import (
 )
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
+from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range, check_squares
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
@@ -43,7 +45,7 @@ SHARPNESS = 1e-2
 
 
 @parameters
-class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
+class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
@@ -158,6 +160,8 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
             check_squares(X, "X")
             check_squares(y, "y")
         weights = self._read_weights(X, sample_weight)
+        # The certificate scales the weights of its own.
+        given = np.ones(X.shape[0]) if weights is None else np.asarray(sample_weight, np.float64)
         data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
         self._check_gram(X, data)
         start = getattr(self, "coef_", None) if self.warm_start else None
@@ -171,8 +175,13 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
             problem = data.problem(target, l1, l2, self.positive)
             first = None if w is None else problem.evaluate(data.design, w.astype(np.float64))
             solutions.append(method.solve(problem, data.gram, budget, first))
+        runs = Training.runs_of(solutions)
+        self._await_judgement(Training(X, y, given, runs, self.tol))
         self._publish(solutions, data, X.dtype, y.ndim == 1 or y.shape[1] == 1)
         return self
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return judge_squares(self, training.points, training.targets, training.weights)
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> Array | None:
         """Return the weights, scaled to a mean of 1 as in scikit-learn."""
@@ -219,11 +228,10 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
         n = len(data.Y)
         coef = np.stack([solution.value.w for solution in solutions])
         # In scikit-learn's units, where the loss is a mean over the rows.
-        self.certificates_ = [in_units(solution.certificate, 1 / n) for solution in solutions]
-        check_range(self.certificates_)
-        self.certificate_ = Certificate.total(self.certificates_)
-        gaps = np.array([max(certificate.gap, 0.0) for certificate in self.certificates_])
-        rounds = [certificate.iterations for certificate in self.certificates_]
+        seen = [in_units(solution.certificate, 1 / n) for solution in solutions]
+        check_range(seen)
+        gaps = np.array([max(certificate.gap, 0.0) for certificate in seen])
+        rounds = [solution.statistics.iterations for solution in solutions]
         intercepts = data.intercepts(coef).astype(dtype)
         self.coef_: Array = coef[0].astype(dtype) if single else coef.astype(dtype)
         self.intercept_: Any = 0.0
@@ -233,7 +241,7 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, LinearModel):
         self.n_iter_: Any = rounds[0] if single else rounds
         screened = [solution.statistics.details.get("screened", 0) for solution in solutions]
         self.n_screened_: Any = screened[0] if single else screened
-        warn_unfinished(self.certificates_, self.tol)
+        warn_unfinished(seen, self.tol)
 
     @property
     def sparse_coef_(self) -> Any:

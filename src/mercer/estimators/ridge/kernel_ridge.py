@@ -35,7 +35,12 @@ from mercer.estimators.kernel_argument import (
     check_name,
     ridge_argument,
 )
-from mercer.estimators.on_landmarks import landmark_objects, publish_regression, warn_early
+from mercer.estimators.on_landmarks import (
+    judge_targets,
+    landmark_objects,
+    publish_regression,
+    warn_early,
+)
 from mercer.estimators.ridge.ridge_judge import judge_rows
 from mercer.estimators.ridge.ridge_matrix import (
     RidgeChoice,
@@ -212,7 +217,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMa
         if self.approximation is not None:
             frame = frame or frame_of(self, self.kernel_, inside)
         if frame is not None:
-            return self._fit_landmarks(frame, X, used, targets, weights, alphas)
+            return self._fit_landmarks(frame, X, points, used, targets, weights, alphas)
         c = np.zeros_like(Y)
         found = self._solve(inside, Y[used], weights[used], alphas)
         c[used], b = found.value.coef, found.value.intercepts
@@ -227,19 +232,21 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMa
         self.X_fit_ = X
         self._fit_points = points
         self._fit_weights = weights
-        self.__dict__.pop("certificate_", None)  # that of an earlier fit
         runs = [(found.statistics, found.status)]
-        self._training = Training(points, targets, weights, runs, OPTIMAL_GAP)
+        self._await_judgement(Training(points, targets, weights, runs, OPTIMAL_GAP))
         return self
 
     def _judge_training(self, training: Training) -> list[Certificate]:
-        matrix = gram_of(self.kernel_, training.points)
-        return [judge_rows(self, matrix, training.targets, training.weights)]
+        points, targets, weights = training.points, training.targets, training.weights
+        if self.solver_ == "landmarks":
+            return [judge_targets(self, self._fit_points, self.alpha_, points, targets, weights)]
+        return [judge_rows(self, gram_of(self.kernel_, points), targets, weights)]
 
     def _fit_landmarks(
         self,
         frame: LandmarkGram,
         X: Objects,
+        points: Points,
         used: IntArray,
         targets: Array,
         weights: Array,
@@ -253,12 +260,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMa
         )
         constant = bool(self.fit_intercept)
         found = solve_targets(frame, Y, weights[used], constant, alphas, budget)
-        self.__dict__.pop("_training", None)
-        self.certificate_ = found.certificate
+        runs = [(found.statistics, found.status)]
+        self._await_judgement(Training(points, targets, weights, runs, OPTIMAL_GAP))
         warn_early("KernelRidge", found.status)
         self.alpha_ = float(alphas[0]) if (alphas == alphas[0]).all() else alphas
         publish_regression(self, found, frame, targets.ndim == 1)
-        self.n_iter_, self.solver_ = self.certificate_.iterations, "landmarks"
+        self.n_iter_, self.solver_ = found.statistics.iterations, "landmarks"
         self.X_fit_ = landmark_objects(frame, X, used)
         landmarks = frame.basis.points
         self.shape_fit_ = (len(landmarks), *self.shape_fit_[1:])

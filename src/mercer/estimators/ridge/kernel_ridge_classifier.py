@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -24,9 +24,10 @@ from mercer._typing import (
 )
 from mercer.estimators.base import NamedKernelMachine, _check_rows, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights
-from mercer.estimators.on_landmarks import judge_regression, warn_early
+from mercer.estimators.on_landmarks import judge_targets, warn_early
 from mercer.estimators.ridge.changed_labels import harmless_labels, smoother_of
 from mercer.estimators.ridge.ridge_matrix import RidgeChoice, frame_of, matrix_of, spectrum_of
 from mercer.estimators.state import KERNEL, check_classes, check_points
@@ -39,9 +40,9 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.landmark_gram import LandmarkGram
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
-from mercer.solvers.base import Budget
+from mercer.solvers.base import Budget, Statistics, Status
 from mercer.solvers.landmarks.landmark_ridge import solve_targets
 from mercer.solvers.ridge_path import ridge_path, usual_alphas
 
@@ -52,7 +53,7 @@ _STEPS = 1000
 
 
 @parameters
-class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
+class KernelRidgeClassifier(ClassifierMixin, JudgedMachine, NamedKernelMachine):
     """Classes by kernel ridge regression on labels of ±1, one function for each class.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖² with yᵢ = 1 in the class and −1 elsewhere
@@ -182,7 +183,8 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
             choice: RidgeChoice = tuner().choose_ridge(self, X, inside, Y, weights[used], alphas)
             self.kernel_, frame = choice.kernel, choice.frame
         check_definite(self.kernel_, Definite.POSITIVE, False, type(self).__name__)
-        self._solve(inside, used, Y, weights, frame or frame_of(self, self.kernel_, inside))
+        runs = self._solve(inside, used, Y, weights, frame or frame_of(self, self.kernel_, inside))
+        self._await_judgement(Training(points, labels, weights, runs, OPTIMAL_GAP))
         if self.approximation is None:
             self._fit_points = points
         self.calibration_ = fit_slope(self.loo_decision_[used], labels[used], weights[used])
@@ -195,8 +197,8 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
         Y: Array,
         weights: Array,
         frame: LandmarkGram | None,
-    ) -> None:
-        """Set λ, the coefficients, the certificate and the values of leave-one-out."""
+    ) -> list[tuple[Statistics, Status]]:
+        """Set λ, the coefficients and the values of leave-one-out; return what it cost."""
         inside, constant = weights[used], bool(self.fit_intercept)
         spectrum = spectrum_of(matrix_of(self.kernel_, points, frame), inside)
         grid = usual_alphas(spectrum) if self.alpha == "auto" else np.array([float(self.alpha)])
@@ -214,21 +216,18 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
                     "KernelRidgeClassifier: the coefficients are not finite numbers. Scale the "
                     "data."
                 )
-            problem = RidgeProblem(Y, alphas, inside, constant)
-            gram = Gram(self.kernel_, points, dtype=np.float64)
-            self.certificate_ = replace(problem.certify(found, gram), status="optimal")
             self.dual_coef_ = np.zeros((Y.shape[1], len(weights)))
             self.dual_coef_[:, used] = found.coef.T
             self.intercept_ = found.intercepts
-            return
+            return [(Statistics(), Status.OPTIMAL)]
         budget = Budget.within(self.time_limit, tol=_TOL, max_iter=_STEPS)
         solved = solve_targets(frame, Y, inside, constant, alphas, budget)
-        self.certificate_ = solved.certificate
         warn_early(type(self).__name__, solved.status)
         self.dual_coef_ = np.ascontiguousarray(solved.value.coefficients(frame).T)
         self.intercept_ = solved.value.constants
         self._fit_points = frame.basis.points
         self.shape_fit_ = (len(self._fit_points), *self.shape_fit_[1:])
+        return Training.runs_of([solved])
 
     # ---- answers -------------------------------------------------------------------------------
 
@@ -263,22 +262,29 @@ class KernelRidgeClassifier(ClassifierMixin, NamedKernelMachine):
             raise InvalidInput("certify: y has to hold the classes that the model was fitted on.")
         codes = np.searchsorted(self.classes_, labels)
         weights = self._weights(labels, codes, sample_weight)
-        Y = signs_of(codes, len(self.classes_))
+        points = self.kernel_.training_points(X)
+        fitted = len(points) if self.approximation is not None else self.dual_coef_.shape[1]
+        if not len(labels) == len(points) == fitted:
+            raise InvalidInput(
+                f"certify: the model was fitted on {fitted} rows, X has {len(points)} and y "
+                f"{len(labels)}. Pass the training data."
+            )
+        # No solver was asked, so there is no status to report but that of the kernel.
+        return self._judge_rows(points, codes, weights).under("")
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [self._judge_rows(training.points, training.targets, training.weights)]
+
+    def _judge_rows(self, points: Points, labels: IntArray, weights: Array) -> Certificate:
+        """Judge the functions on training rows; ``labels`` count from 0."""
+        Y = signs_of(labels, len(self.classes_))
         if self.approximation is not None:
             view = _Regression(self.kernel_, self.dual_coef_.T, self.intercept_, self.fit_intercept)
-            return judge_regression(view, self._fit_points, self.alpha_, X, Y, weights)
-        K = Gram(self.kernel_, self.kernel_.training_points(X), dtype=np.float64)
-        if not len(labels) == K.shape[0] == self.dual_coef_.shape[1]:
-            raise InvalidInput(
-                f"certify: the model was fitted on {self.dual_coef_.shape[1]} rows, X has "
-                f"{K.shape[0]} and y {len(labels)}. Pass the training data."
-            )
-        problem = RidgeProblem(
-            Y, np.full(Y.shape[1], self.alpha_), weights, bool(self.fit_intercept)
-        )
-        # No solver was asked, so there is no status to report.
+            return judge_targets(view, self._fit_points, self.alpha_, points, Y, weights)
+        alphas = np.full(Y.shape[1], self.alpha_)
+        problem = RidgeProblem(Y, alphas, weights, bool(self.fit_intercept))
         found = RidgeFunctions(self.dual_coef_.T, self.intercept_)
-        return replace(problem.certify(found, K), status="")
+        return problem.certify(found, Gram(self.kernel_, points, dtype=np.float64))
 
     def harmless_changes(
         self,

@@ -103,7 +103,8 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         The constants b.
     certificate_ : Certificate
         How far the answer is from the best one among functions of the landmarks, and how far that
-        may be from the best one of all: ``approximation_cost``.
+        may be from the best one of all: ``approximation_cost``. It is that of the last pass, whose
+        rounding is not bounded; :func:`certify` bounds it.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
     """
 

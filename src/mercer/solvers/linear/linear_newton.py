@@ -15,6 +15,7 @@ SIAM Journal on Optimization 28 (2018).
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
@@ -177,7 +178,8 @@ class _WindowStages:
             after = self.problem.violation(self.residual, self.beta)
             if after < violation and self._gap() <= share:
                 found = LinearAnswer(self.w, self.beta)
-        return Outcome(found, Status.OPTIMAL, steps)
+        seen = share <= self.budget.gap < math.inf
+        return Outcome(found, Status.OPTIMAL, steps, gap_seen=seen)
 
     def _smoothing(self) -> tuple[float, float]:
         """Return the window in units of the residual, and the least τ that keeps systems solvable.

@@ -135,7 +135,8 @@ def _descend(
             status = Status.STALLED
         else:
             w, view = moved
-    return Outcome(LogisticAnswer(w.coef, view.bias), status, steps)
+    seen = problem.penalised and near and budget.gap < math.inf
+    return Outcome(LogisticAnswer(w.coef, view.bias), status, steps, gap_seen=seen)
 
 
 def _affords_secants(budget: Budget) -> bool:

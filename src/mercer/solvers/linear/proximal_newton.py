@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -121,10 +122,11 @@ class _Steps:
             self.steps += 1
             if not self._step(slopes, V, value, min(_ROUGH, gap / value) * violation):
                 status = Status.OPTIMAL if gap <= _ROUNDING * value else Status.STALLED
+        answer = LogisticAnswer(self.W, self.view.bias)
+        if near and budget.gap < math.inf:
+            return Outcome(answer, status, self.steps, gap_seen=True)
         # Fresh values: those that went along with the steps have gathered rounding.
-        return Outcome(
-            LogisticAnswer(self.W, self.view.bias), status, self.steps, product=self.X @ self.W
-        )
+        return Outcome(answer, status, self.steps, product=self.X @ self.W)
 
     def _step(self, slopes: Array, V: Array, value: float, accuracy: float) -> bool:
         """Model the losses, minimise, and go there; tell whether the objective fell."""
