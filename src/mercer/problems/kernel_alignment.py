@@ -13,6 +13,9 @@ from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import OPEN, PROVEN
 
+_BLOCK = 1 << 17
+"""Values of each matrix that are centred in one go (1 MB), so that they stay in a core's cache."""
+
 
 class Alignments(NamedTuple):
     """⟨HK_lH, HK_mH⟩ of all pairs of kernels, and ⟨HK_mH, HYYᵀH⟩ of each with the targets."""
@@ -57,17 +60,21 @@ class AlignmentProblem:
     def alignments(self, gram: GramMatrix) -> Alignments:
         """Return the inner products of the terms of a sum, and with the targets."""
         centred = self.Y - self.Y.mean(axis=0)
-        terms = gram.terms()
-        rows = np.empty((len(terms), gram.shape[0] ** 2))
-        targets = np.empty(len(terms))
-        for m, term in enumerate(terms):
-            K = term.dense(np.float64)
-            means = K.mean(axis=0)
-            flat = K - means
-            flat -= means[:, None] - means.mean()
-            targets[m] = float((centred * (flat @ centred)).sum())
-            rows[m] = flat.ravel()
-        return Alignments(rows @ rows.T, targets)
+        matrices = [term.dense() for term in gram.terms()]
+        n, count = gram.shape[0], len(matrices)
+        means = np.array([K.mean(axis=0, dtype=np.float64) for K in matrices])
+        found, targets = np.zeros((count, count)), np.zeros(count)
+        step = max(1, _BLOCK // n)
+        for begin in range(0, n, step):
+            rows = slice(begin, min(begin + step, n))
+            block = np.empty((count, rows.stop - begin, n))
+            for m, K in enumerate(matrices):
+                np.subtract(K[rows], means[m], out=block[m])
+                block[m] -= (means[m, rows] - means[m].mean())[:, None]
+                targets[m] += float((centred[rows] * (block[m] @ centred)).sum())
+            flat = block.reshape(count, -1)
+            found += flat @ flat.T
+        return Alignments(found, targets)
 
     def certify(self, value: Array, gram: GramMatrix, product: Array | None = None) -> Certificate:
         """Judge weights on the terms of a sum; ``product`` is of no use."""

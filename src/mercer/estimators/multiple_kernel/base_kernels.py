@@ -19,8 +19,13 @@ from mercer.gram.sums import SumGram
 from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.points import Points
 
-_NO_SPREAD = 1e-12
-"""A kernel whose spread is below this share of its mean diagonal is a constant but for rounding."""
+_ROUNDING = 64
+"""A kernel whose spread, as a share of its mean diagonal, is below so many times the precision of
+its values is a constant but for rounding."""
+_FULL_PRECISION = 1000
+"""Rows up to which matrices are held in float64: 20 of them have 160 MB."""
+_COARSE = 1e-4
+"""Relative gaps from which on float32 is enough: its sums are right to some 10⁻⁶."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,7 @@ class BaseKernels:
 
 @dataclass(frozen=True, eq=False)
 class HeldKernels:
-    """Kernels on one scale with the matrices of k_m/s_m, held in float64, and their spreads."""
+    """Kernels on one scale with the matrices of k_m/s_m, held in memory, and their spreads."""
 
     base: BaseKernels
     gram: SumGram
@@ -56,25 +61,27 @@ class HeldKernels:
 
     @classmethod
     def of(
-        cls, kernels: Sequence[Kernel], points: Points, normalise: bool, owner: str
+        cls, kernels: Sequence[Kernel], points: Points, normalise: bool, tol: float, owner: str
     ) -> HeldKernels:
         """Compute the matrix of each kernel; with ``normalise`` each gets a spread of 1.
 
-        The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean.
+        The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean. Many
+        rows are held in float32 where ``tol`` is no finer.
         """
         n = len(points)
+        dtype = np.dtype(np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64)
         _memory.require(
-            8 * n * n * (len(kernels) + 3),
+            n * n * (dtype.itemsize * len(kernels) + 3 * 8),
             f"{owner}: {len(kernels)} matrices of {n:,} × {n:,} kernel values",
             "Learn the weights from fewer rows by learn_weights, and give its kernel to a machine "
             "for all rows.",
         )
         matrices, scales, spreads = [], np.ones(len(kernels)), np.empty(len(kernels))
         for m, kernel in enumerate(kernels):
-            K = Gram.by_products(kernel, points).dense(np.float64)
-            trace = float(np.trace(K))
-            spread = (trace - float(K.sum()) / n) / n
-            constant = not spread > _NO_SPREAD * abs(trace) / n
+            K = Gram.by_products(kernel, points).in_precision(dtype).dense()
+            trace = float(np.trace(K, dtype=np.float64))
+            spread = (trace - float(K.sum(dtype=np.float64)) / n) / n
+            constant = not spread > _ROUNDING * np.finfo(dtype).eps * abs(trace) / n
             spreads[m] = 0.0 if constant else spread
             if normalise and not constant:
                 scales[m] = spread

@@ -147,7 +147,7 @@ def learn_weights(
         wanted = Wanted(np.asarray(y, dtype=np.float64).reshape(-1, 1))
     points = kernel.encode(X)
     terms = terms_of(kernel.resolve(points))
-    held = HeldKernels.of(terms, points, normalise, "learn_weights")
+    held = HeldKernels.of(terms, points, normalise, tol, "learn_weights")
     d, answer = rule_weights(method, held, wanted, balance)
     if wanted.codes is not None and method == "easymkl":
         count = wanted.Y.shape[1]

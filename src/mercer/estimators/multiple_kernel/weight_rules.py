@@ -88,7 +88,7 @@ def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float)
     n = held.gram.shape[0]
     K = balance * np.eye(n)
     for term in terms:
-        K += (1 - balance) / len(terms) * term.dense(np.float64)
+        K += (1 - balance) / len(terms) * term.dense()
     problems = easy_problems(codes, count)
     everything = np.arange(n)
     budget = Budget(_TOL, gap=_TOL)

@@ -160,7 +160,8 @@ class WeightedMachine(SupportVectorMachine):
             self._refuse_large_values()
         budget = budget or self._budget()
         kernels = terms_of(self.kernel_)
-        held = HeldKernels.of(kernels, self._points, self.normalise, type(self).__name__)
+        name, points = type(self).__name__, self._points
+        held = HeldKernels.of(kernels, points, self.normalise, self.tol, name)
         if self.learns_jointly:
             d, solutions = self._solve_jointly(problems, held, budget, start)
         else:
@@ -169,7 +170,7 @@ class WeightedMachine(SupportVectorMachine):
             K = np.zeros(held.gram.shape)
             for weight, term in zip(d, held.gram.terms(), strict=True):
                 if weight > 0:
-                    K += weight * term.dense(np.float64)
+                    K += weight * term.dense()
             gram = GivenGram(K, held.gram.definite)
             solutions = BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
         self.kernels_, self._scales = list(kernels), held.base.scales
