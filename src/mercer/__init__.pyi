@@ -30,6 +30,14 @@ from mercer.estimators.linear.sparse import (
     ElasticNet as ElasticNet,
     Lasso as Lasso,
 )
+from mercer.estimators.multiple_kernel.learn_weights import (
+    LearntWeights as LearntWeights,
+    learn_weights as learn_weights,
+)
+from mercer.estimators.multiple_kernel.weighing_machines import (
+    MultipleKernelClassifier as MultipleKernelClassifier,
+    MultipleKernelRegressor as MultipleKernelRegressor,
+)
 from mercer.estimators.network.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from mercer.estimators.network.mlp import (
     MLPClassifier as MLPClassifier,

@@ -10,6 +10,7 @@ from mercer.exceptions import InvalidInput
 from mercer.gram.feature_gram import gram_for_steps
 from mercer.gram.given import GivenGram
 from mercer.gram.held import HeldGram
+from mercer.gram.sums import SumGram
 from mercer.kernels.definite import Definite
 from mercer.kernels.registry import ROWS
 from tests.kernels.cases import data
@@ -30,6 +31,7 @@ FACES = {
     "sparse features": lambda: FeatureGram.of(Linear(), sparse.csr_array(X)),
     "centred": centred,
     "held": lambda: HeldGram(Gram(RBF(0.3), X)),
+    "sum": lambda: SumGram([Gram(RBF(0.3), X), FeatureGram.of(Linear(), X)]),
     "for steps": lambda: gram_for_steps(RBF(0.3), RBF(0.3).encode(X), 1 << 20),
 }
 SOME, OTHERS = np.array([5, 17, 3, 30]), np.array([0, 17, 21])

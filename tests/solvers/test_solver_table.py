@@ -24,6 +24,7 @@ from mercer.gram.base import GramMatrix
 from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.gram.kernel_family import KernelFamily
+from mercer.gram.sums import SumGram
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.landmarks.basis import LandmarkBasis
@@ -42,6 +43,7 @@ from mercer.problems.manifold_hinge import HingeManifoldProblem
 from mercer.problems.mistakes import SignedRows
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+from mercer.problems.multiple_kernels import MultipleKernelProblem
 from mercer.problems.penalties import (
     L1,
     L2,
@@ -90,6 +92,7 @@ from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
+from mercer.solvers.svm.weight_newton import WeightNewton
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -126,6 +129,17 @@ def sources(value=None):
     random = np.random.default_rng(0)
     S = np.column_stack([random.laplace(size=600), random.uniform(-1, 1, 600)])
     return FeatureGram(Features.numbered(whiten(S @ [[1.0, -0.3], [0.4, 1.0]]).X.T))
+
+
+def several(value=None, definite=Definite.POSITIVE):
+    """Three kernels, one of them of no use."""
+    noise = np.random.default_rng(1).normal(size=(N, 1))
+    matrices = (matrix(), X @ X.T, noise @ noise.T)
+    return SumGram([GivenGram(K, definite) for K in matrices])
+
+
+def several_unknown():
+    return several(definite=Definite.INDEFINITE)
 
 
 def landmarks(y):
@@ -172,13 +186,25 @@ def simplex(problem, alpha):
     return max(-rivals.min(), (total - problem.C).max(), np.abs(alpha.sum(axis=1)).max())
 
 
+def joint_box(problem, answer):
+    """Return how far weights are from the ball, and multipliers from their boxes."""
+    pairs = zip(problem.parts, answer.multipliers, strict=True)
+    off = max(box(part, beta) for (_, part), beta in pairs)
+    return max(off, -answer.weights.min(), np.linalg.norm(answer.weights, problem.p) - 1)
+
+
+def weights_and_multipliers(answer):
+    return np.concatenate([answer.weights, *answer.multipliers])
+
+
 @dataclass(frozen=True)
 class Row:
     """A solver, a problem for it, a matrix, and what is different about it.
 
     ``broken`` says how far an answer breaks the constraints of a box or joint problem, ``read``
-    gives the numbers of an answer, and from an ``exact_start`` no step is taken. All texts are
-    reasons why the solver does not do what all others do.
+    gives the numbers of an answer, and from an ``exact_start`` no step is taken. ``unknown`` is the
+    matrix of a box or joint problem with nothing known of it. All texts are reasons why the solver
+    does not do what all others do.
     """
 
     solver: Solver[Any, Any]
@@ -189,6 +215,7 @@ class Row:
     tol: float = TOL
     ends: Status = Status.OPTIMAL
     exact_start: bool = False
+    unknown: Callable[..., GramMatrix] = lambda: GivenGram(matrix())
     direct: str = ""
     no_count: str = ""
     no_start: str = ""
@@ -226,6 +253,16 @@ BOXES = (
     qp.nu_regressor(TARGETS, ONES, 0.3),
 )
 JOINT = (WestonWatkins(LABELS, ONES, 3), CrammerSinger(LABELS, ONES, 3))
+EVERYTHING = np.arange(N)
+PAIRS = [np.flatnonzero(LABELS - c) for c in range(3)]
+WEIGHTED = (
+    MultipleKernelProblem([(EVERYTHING, BOXES[0])]),
+    MultipleKernelProblem([(EVERYTHING, BOXES[1])], 1.5),
+    MultipleKernelProblem(
+        [(rows, qp.classifier(SIGNS[rows], np.ones(40))) for rows in PAIRS],
+        2.0,
+    ),
+)
 RIDGE = RidgeProblem(TARGETS[:, None], np.array([0.5]), ONES, True)
 THETA = np.log(list(PROCESS.free_parameters().values()))
 BOUNDS = np.log([[1e-5, 1e5]] * len(THETA))
@@ -263,6 +300,18 @@ TABLE = [
         exact_start=True,
     ),
     *(Row(JointMulticlassSolver(), problem, broken=simplex, exact_start=True) for problem in JOINT),
+    *(
+        Row(
+            WeightNewton(),
+            problem,
+            several,
+            joint_box,
+            weights_and_multipliers,
+            exact_start=True,
+            unknown=several_unknown,
+        )
+        for problem in WEIGHTED
+    ),
     Row(RidgeSolver(), RIDGE, direct=FACTOR),
     Row(
         RidgeSolver("mixed"),
@@ -526,8 +575,7 @@ def test_a_matrix_with_other_columns_is_refused(row):
 @boxes
 def test_any_precision_of_the_matrix_is_judged_in_float64(row):
     exact = row.solve()
-    single = GivenGram(matrix()).in_precision(np.float32)
-    solution = row.solve(gram=single)
+    solution = row.solve(gram=row.unknown().in_precision(np.float32))
     assert solution.status is Status.OPTIMAL
     gap = max(solution.certificate.gap, exact.certificate.gap)
     assert abs(solution.certificate.dual - exact.certificate.dual) <= gap + 1e-9

@@ -15,6 +15,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning, SkipTestWarning
 
 from mercer.exceptions import GaussianSourcesWarning, InvalidParameter
+from mercer.kernels.vectors.dot import Linear
+from mercer.kernels.vectors.radial import RBF
 from mercer.problems.penalties import LogBarrier
 
 Task = Literal["classes", "number", "outliers", "features", "density"]
@@ -23,6 +25,7 @@ Takes = Literal["objects", "numbers", "table", "series"]
 GROUPS = {
     "automatic": "Everything by itself",
     "svm": "Support vector machines",
+    "multiple_kernel": "Weights of kernels",
     "ridge": "Kernel ridge regression",
     "gp": "Gaussian processes",
     "linear": "Linear models",
@@ -131,9 +134,15 @@ _LEFT_OUT = dict.fromkeys(
     "gamma='scale' looks at the rows without their weights, and leave-one-out leaves out a row "
     "with all of its weight",
 )
+_SPREAD = dict.fromkeys(
+    EQUIVALENCES, "gamma='scale' and the spread of a kernel look at the rows without their weights"
+)
 _ONE_CLASS = "check_class_weight_classifiers"
 
 _SVM = "mercer.estimators.svm"
+_WEIGHTS = "mercer.estimators.multiple_kernel"
+_KERNELS = RBF() + Linear()
+"""A sum whose terms get weights."""
 _LINEAR = "mercer.estimators.linear"
 _NETWORK = "mercer.estimators.network"
 _SUBSPACE = "mercer.estimators.subspace"
@@ -159,6 +168,12 @@ ROWS = (
             "fit says so",
         },
         command_line=True,
+    ),
+    MachineRow(
+        "multiplekernel", "support vector machine that weighs kernels",
+        f"{_WEIGHTS}.weighing_machines", "MultipleKernelClassifier", "classes",
+        examples=({"kernel": _KERNELS}, {"kernel": _KERNELS, "method": "easymkl"}),
+        excused=_SPREAD,
     ),
     MachineRow(
         "linear", "linear support vector machine", f"{_LINEAR}.linear_svm", "LinearSVC", "classes",
@@ -234,6 +249,12 @@ ROWS = (
     MachineRow(
         "nusvr", "ν-support vector regression", f"{_SVM}.svr", "NuSVR", "number",
         excused=_SCALE, command_line=True,
+    ),
+    MachineRow(
+        "multiplekernel", "support vector regression that weighs kernels",
+        f"{_WEIGHTS}.weighing_machines", "MultipleKernelRegressor", "number",
+        examples=({"kernel": _KERNELS}, {"kernel": _KERNELS, "method": "alignment"}),
+        excused=_SPREAD,
     ),
     MachineRow(
         "linear", "linear support vector regression", f"{_LINEAR}.linear_svm", "LinearSVR",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,10 @@ class GramMatrix:
     def landmarks(self) -> LandmarkGram | None:
         """Return the matrix with passes over its rows, where it is one on landmarks; else None."""
         return None
+
+    def terms(self) -> Sequence[GramMatrix]:
+        """Return the matrices that this one is the sum of: itself alone where it is no sum."""
+        return [self]
 
     def multiply_columns(self, columns: IntArray, V: Array) -> Array:
         """Return K[:, columns] V for a symmetric matrix and columns that all differ.

@@ -54,13 +54,13 @@ def judge_classes(
     joint = joint_problem(getattr(model, "multi_class", ""))
     if joint is not None:
         return [_judge_joint(model, joint, kernel, points, codes, C)]
-    coefficients = _binary_coefficients(model, codes, _support(model, support))
+    coefficients = binary_coefficients(model, codes, _support(model, support))
     view, found = _landmark_view(kernel, points), Products(gram_of(kernel, points), coefficients)
     parts = []
-    for j, (rows, signs) in enumerate(_binary_problems(model, codes, C > 0)):
+    for j, (rows, signs) in enumerate(binary_problems(model, codes, C > 0)):
         beta, bias = coefficients[rows, j], float(model.intercept_[j])
         if kind_of(model) == "SVC":
-            bounds = _chosen(model, "C") * C[rows]
+            bounds = chosen_value(model, "C") * C[rows]
             if getattr(model, "fit_intercept", True):
                 problem = qp.classifier(signs, bounds)
                 product = found.part(rows, j, problem.row_groups(len(rows)))
@@ -71,7 +71,7 @@ def judge_classes(
             parts.append(part if view is None else view.declare(part, coefficients[:, j]))
             continue
         # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
-        problem = qp.nu_classifier(signs, C[rows], _chosen(model, "nu"))
+        problem = qp.nu_classifier(signs, C[rows], chosen_value(model, "nu"))
         total = float(np.abs(beta[signs > 0]).sum())
         rho = float(problem.sums[0]) / total if total > 0 else 1.0
         ends = rho * np.array([bias - 1, bias + 1])
@@ -99,7 +99,7 @@ def _judge_joint(
     rows, count = np.flatnonzero(C > 0), len(model.classes_)
     alpha = np.zeros((len(codes), count))
     alpha[model.support_] = _dense(model.dual_coef_).T
-    problem = joint(codes[rows], _chosen(model, "C") * C[rows], count)
+    problem = joint(codes[rows], chosen_value(model, "C") * C[rows], count)
     found = Products(gram_of(kernel, points), alpha)
     product = found.part(rows, slice(0, count), None, Definite.POSITIVE)
     judged = problem.prove(alpha[rows], product)
@@ -125,13 +125,13 @@ def judge_function(
     products = Products(gram_of(kernel, points), coefficients[:, None])
     found = products.part(rows, 0, problem.row_groups(len(rows)))
     if kind_of(model) == "NuSVR":
-        beta = _split(beta, problem)
+        beta = split_multipliers(beta, problem)
         upper, lower = problem.biases(beta, found.f)
         # scikit-learn does not publish the width of its tube: the one that suits the multipliers.
         half = float(getattr(model, "epsilon_", (upper - lower) / 2))
         biases = np.array([bias + half, bias - half])
     else:
-        beta = _split(beta, problem) if len(problem) > len(rows) else beta
+        beta = split_multipliers(beta, problem) if len(problem) > len(rows) else beta
         biases = np.array([bias])
     judged, view = problem.prove(beta, found, biases), _landmark_view(kernel, points)
     fixed = kind_of(model) == "OneClassSVM"
@@ -140,11 +140,11 @@ def judge_function(
 
 def _problem(model: Model, targets: Array | None, weights: Array) -> BoxQP:
     if targets is None:
-        return qp.one_class(weights, _chosen(model, "nu"))
-    C = _chosen(model, "C") * weights
+        return qp.one_class(weights, chosen_value(model, "nu"))
+    C = chosen_value(model, "C") * weights
     if kind_of(model) == "SVR":
         return qp.regressor(targets, C, model.epsilon)
-    return qp.nu_regressor(targets, C, _chosen(model, "nu"))
+    return qp.nu_regressor(targets, C, chosen_value(model, "nu"))
 
 
 def _landmark_view(kernel: Any, points: Points) -> LandmarkGram | None:
@@ -159,7 +159,7 @@ def _snapped(beta: Array, problem: BoxQP) -> Array:
     return np.where(np.abs(beta - problem.lo) <= near, problem.lo, beta)
 
 
-def _split(beta: Array, problem: BoxQP) -> Array:
+def split_multipliers(beta: Array, problem: BoxQP) -> Array:
     """Split α − α* into its two parts; for ν-SVR, pad both where the sums ask for it."""
     parts = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
     if problem.groups == 2:
@@ -174,9 +174,7 @@ def _split(beta: Array, problem: BoxQP) -> Array:
     return parts
 
 
-def _binary_problems(
-    model: Model, codes: IntArray, used: BoolArray
-) -> list[tuple[IntArray, Array]]:
+def binary_problems(model: Model, codes: IntArray, used: BoolArray) -> list[tuple[IntArray, Array]]:
     """Return the rows and signs of each binary problem, in the order of ``intercept_``."""
     count = len(model.classes_)
     rows = np.flatnonzero(used)
@@ -196,7 +194,7 @@ def _support(model: Model, support: IntArray | None) -> IntArray:
     return np.asarray(model.support_, dtype=np.intp) if support is None else support
 
 
-def _binary_coefficients(model: Model, codes: IntArray, support: IntArray) -> Array:
+def binary_coefficients(model: Model, codes: IntArray, support: IntArray) -> Array:
     """Return the signed multipliers of all rows, one column for each binary problem."""
     packed = _dense(model.dual_coef_)
     count = len(model.classes_)
@@ -217,6 +215,6 @@ def _dense(matrix: Objects) -> Array:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix, dtype=np.float64)
 
 
-def _chosen(model: Model, name: str) -> Any:
+def chosen_value(model: Model, name: str) -> Any:
     """Return a parameter, or the value that the model found for it by itself."""
     return getattr(model, f"{name}_", getattr(model, name))

@@ -1,0 +1,1 @@
+"""Sums of kernels whose weights are learnt from data."""

@@ -1,0 +1,120 @@
+"""The kernels whose sum is weighted: settled on training data, on one scale, held or fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from mercer import _memory
+from mercer._typing import Array
+from mercer.exceptions import InvalidParameter
+from mercer.gram.computed import Gram
+from mercer.gram.feature_gram import gram_of
+from mercer.gram.given import GivenGram
+from mercer.gram.sums import SumGram
+from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.points import Points
+
+_ROUNDING = 64
+"""A kernel whose spread, as a share of its mean diagonal, is below so many times the precision of
+its values is a constant but for rounding."""
+_FULL_PRECISION = 1000
+"""Rows up to which matrices are held in float64: 20 of them have 160 MB."""
+_COARSE = 1e-4
+"""Relative gaps from which on float32 is enough: its sums are right to some 10⁻⁶."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaseKernels:
+    """Kernels k_m and their scales s_m: weights d belong to k_m/s_m, and d_m/s_m to k_m."""
+
+    kernels: Sequence[Kernel]
+    scales: Array
+
+    def weights(self, d: Array) -> Array:
+        """Return the factor of each kernel in the sum."""
+        return d / self.scales
+
+    def weighted(self, d: Array) -> Kernel:
+        """Return Σ (d_m/s_m) k_m; kernels without weight are left out."""
+        pairs = zip(self.weights(d).tolist(), self.kernels, strict=True)
+        terms: list[Kernel] = [w * k for w, k in pairs if w > 0]
+        return reduce(add, terms)
+
+    def fresh(self, points: Points) -> SumGram:
+        """Return the matrices of k_m/s_m as a judge wants them: computed anew, in float64."""
+        pairs = zip(self.kernels, self.scales, strict=True)
+        return SumGram([gram_of((1 / s) * k, points) for k, s in pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldKernels:
+    """Kernels on one scale with the matrices of k_m/s_m, held in memory, and their spreads."""
+
+    base: BaseKernels
+    gram: SumGram
+    spreads: Array
+
+    @classmethod
+    def of(
+        cls, kernels: Sequence[Kernel], points: Points, normalise: bool, tol: float, owner: str
+    ) -> HeldKernels:
+        """Compute the matrix of each kernel; with ``normalise`` each gets a spread of 1.
+
+        The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean. Many
+        rows are held in float32 where ``tol`` is no finer.
+        """
+        n = len(points)
+        dtype = np.dtype(np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64)
+        _memory.require(
+            n * n * (dtype.itemsize * len(kernels) + 3 * 8),
+            f"{owner}: {len(kernels)} matrices of {n:,} × {n:,} kernel values",
+            "Learn the weights from fewer rows by learn_weights, and give its kernel to a machine "
+            "for all rows.",
+        )
+        matrices, scales, spreads = [], np.ones(len(kernels)), np.empty(len(kernels))
+        for m, kernel in enumerate(kernels):
+            K = Gram.by_products(kernel, points).in_precision(dtype).dense()
+            trace = float(np.trace(K, dtype=np.float64))
+            spread = (trace - float(K.sum(dtype=np.float64)) / n) / n
+            constant = not spread > _ROUNDING * np.finfo(dtype).eps * abs(trace) / n
+            spreads[m] = 0.0 if constant else spread
+            if normalise and not constant:
+                scales[m] = spread
+                K /= spread
+            matrices.append(GivenGram(K, kernel.definite))
+        return cls(BaseKernels(kernels, scales), SumGram(matrices), spreads)
+
+    def shares(self, d: Array) -> Array:
+        """Return the share of each kernel in the spread of the weighted sum."""
+        parts = self.base.weights(d) * self.spreads
+        total = float(parts.sum())
+        return parts / total if total > 0 else np.full(len(parts), 1 / len(parts))
+
+
+def terms_of(kernel: Kernel) -> list[Kernel]:
+    """Return the kernels that a sum is made of, with the factors that they have there."""
+    return [k if factor == 1 else factor * k for factor, k in kernel.terms()]
+
+
+def summed(kernels: Sequence[Kernel], owner: str) -> Kernel:
+    """Return the sum of kernels that were given as a list."""
+    if not len(kernels):
+        raise InvalidParameter(f"{owner}: the list of kernels is empty; give one kernel at least.")
+    for place, kernel in enumerate(kernels):
+        if not is_kernel(kernel):
+            raise InvalidParameter(
+                f"{owner}: entry {place} of the list of kernels is {kernel!r}, which is no kernel. "
+                "Write names as kernels, such as RBF() for 'rbf'."
+            )
+    return reduce(add, kernels)
+
+
+def encoded_for(points: Points, kernel: Kernel) -> Points:
+    """Return points without what a kernel does not look at."""
+    wanted = kernel.encoders()
+    return replace(points, leaves={e: leaf for e, leaf in points.leaves.items() if e in wanted})

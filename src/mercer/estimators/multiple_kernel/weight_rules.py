@@ -1,0 +1,114 @@
+"""Weights of kernels by a rule that needs no machine: centred alignment, and EasyMKL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mercer._typing import Array, IntArray
+from mercer.estimators.multiple_kernel.base_kernels import BaseKernels, HeldKernels
+from mercer.estimators.svm.classes import binary_parts
+from mercer.gram.base import GramMatrix
+from mercer.gram.computed import Gram
+from mercer.gram.given import GivenGram
+from mercer.kernels.points import Points
+from mercer.kernels.vectors.constant import White
+from mercer.problems import qp
+from mercer.problems.certificate import Certificate
+from mercer.problems.kernel_alignment import AlignmentProblem
+from mercer.problems.qp import BoxQP
+from mercer.solvers.base import Budget
+from mercer.solvers.svm.box_qp import BoxQPSolver
+
+_RANK = 1e-13
+"""Eigenvalues of the matrix of alignments up to this share of the largest are rounding."""
+_TOL = 1e-6
+"""The relative gap of the problems of EasyMKL, whose multipliers the weights are made of."""
+
+
+class RuleWeights(NamedTuple):
+    """Weights whose sum is 1, and the values of the problem that they come from."""
+
+    weights: Array
+    answer: list[Array]
+
+
+def indicators(codes: IntArray, count: int) -> Array:
+    """Return a column of 0 and 1 for each class."""
+    return np.asarray(codes[:, None] == np.arange(count), dtype=np.float64)
+
+
+def shared_out(sizes: Array) -> Array:
+    """Return sizes ≥ 0 divided by their sum; equal weights where all are 0."""
+    total = float(sizes.sum())
+    return sizes / total if total > 0 else np.full(len(sizes), 1 / len(sizes))
+
+
+def alignment_weights(gram: GramMatrix, Y: Array) -> RuleWeights:
+    """Solve :class:`AlignmentProblem` in closed form, by non-negative least squares of M^½."""
+    M, a = AlignmentProblem(Y).alignments(gram)
+    values, vectors = np.linalg.eigh(M)
+    kept = values > _RANK * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return RuleWeights(shared_out(np.zeros(len(a))), [np.zeros(len(a))])
+    roots = np.sqrt(values[kept])
+    root = (vectors[:, kept] * roots).T
+    found = nnls(root, (vectors[:, kept] / roots).T @ a)[0]
+    return RuleWeights(shared_out(found), [found])
+
+
+def judge_alignment(
+    base: BaseKernels, points: Points, Y: Array, answer: list[Array]
+) -> Certificate:
+    """Judge the least squares on matrices of its own."""
+    return AlignmentProblem(Y).certify(answer[0], base.fresh(points))
+
+
+def easy_problems(codes: IntArray, count: int) -> list[BoxQP]:
+    """Return the nearest points of the hulls of each class and the rest; of two, one problem."""
+    parts = binary_parts(codes, np.arange(len(codes)), count, "ovr")
+    return [replace(qp.hulls(part.signs), name="EasyMKL") for part in parts]
+
+
+def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float) -> RuleWeights:
+    r"""Return the weights of EasyMKL: d_m ∝ γᵀYK_mYγ, the distances between two points.
+
+    γ are the weights of the nearest points of the hulls of two classes, with the mean of all
+    kernels: min (1 − λ) γᵀY K̄ Yγ + λ‖γ‖². Of several classes, each against the rest, sums count.
+
+    References
+    ----------
+    F. Aiolli and M. Donini, EasyMKL: a scalable multiple kernel learning algorithm, Neurocomputing
+    169 (2015).
+    """
+    terms = held.gram.terms()
+    n = held.gram.shape[0]
+    K = balance * np.eye(n)
+    for term in terms:
+        K += (1 - balance) / len(terms) * term.dense()
+    problems = easy_problems(codes, count)
+    everything = np.arange(n)
+    budget = Budget(_TOL, gap=_TOL)
+    gram = GivenGram(K, held.gram.definite)
+    found = BoxQPSolver().solve_all([(everything, each) for each in problems], gram, budget)
+    B = np.column_stack([each.value for each in found])
+    sizes = np.array([float((B * term.multiply(B)).sum()) for term in terms])
+    return RuleWeights(shared_out(np.maximum(sizes, 0.0)), [each.value for each in found])
+
+
+def judge_easy(
+    base: BaseKernels,
+    points: Points,
+    codes: IntArray,
+    count: int,
+    balance: float,
+    answer: list[Array],
+) -> Certificate:
+    """Judge the nearest points of EasyMKL on a matrix of its own."""
+    mean = base.weighted(np.full(len(base.kernels), (1 - balance) / len(base.kernels)))
+    gram = Gram(mean + White(balance), points, dtype=np.float64)
+    problems = zip(easy_problems(codes, count), answer, strict=True)
+    return Certificate.total([problem.certify(beta, gram) for problem, beta in problems])
