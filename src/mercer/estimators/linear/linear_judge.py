@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import compute_class_weight
@@ -69,6 +69,29 @@ def judge_margins(
     model: Model, X: Objects, y: Targets, sample_weight: SampleWeights
 ) -> Certificate:
     """Judge a linear support vector machine, of classes or of numbers."""
+    stated = state_margins(model, X, y, sample_weight)
+    parts = [part.problem.certify(part.answer, stated.gram) for part in stated.parts]
+    return Certificate.total(parts).under("")
+
+
+class StatedMargin(NamedTuple):
+    """A problem of a linear machine, and the answer that the machine publishes."""
+
+    problem: LinearProblem | SparseClassifier | LinearCrammerSinger
+    answer: LinearAnswer
+
+
+class StatedMargins(NamedTuple):
+    """The rows with weight, and the problems of a linear machine on them."""
+
+    gram: FeatureGram
+    parts: list[StatedMargin]
+
+
+def state_margins(
+    model: Model, X: Objects, y: Targets, sample_weight: SampleWeights
+) -> StatedMargins:
+    """State the problems of a linear support vector machine, and its answers."""
     X, y, given = _read(X, y, sample_weight)
     kept = np.flatnonzero(given > 0)
     rows, C = X[kept], float(model.C) * given[kept]
@@ -79,11 +102,12 @@ def judge_margins(
     dual = getattr(model, "dual_coef_", None)
     multipliers = None if dual is None else np.asarray(dual, dtype=np.float64)[:, kept]
     squared = model.loss.startswith("squared")
-    gram, design, parts = FeatureGram.of_rows(rows), DesignRows(rows, constant), []
+    gram, design = FeatureGram.of_rows(rows), DesignRows(rows, constant)
+    parts: list[StatedMargin] = []
     if not hasattr(model, "classes_"):
         problem = regressor(y[kept], C, float(model.epsilon), squared, constant)
         answer = _answer(problem, design, W[0], None if multipliers is None else multipliers[0])
-        return problem.certify(answer, gram).under("")
+        return StatedMargins(gram, [StatedMargin(problem, answer)])
     labels = _classes(model, y)
     factors = np.ones(len(model.classes_))
     if model.class_weight is not None:
@@ -95,7 +119,7 @@ def judge_margins(
         if multipliers is None or len(multipliers) != len(W):
             raise InvalidInput(_UNKNOWN)
         joint = LinearCrammerSinger(labels, C * factors[labels], len(W), constant=constant)
-        return joint.certify(LinearAnswer(W.T, multipliers.T), gram).under("")
+        return StatedMargins(gram, [StatedMargin(joint, LinearAnswer(W.T, multipliers.T))])
     binary = len(model.classes_) == 2
     for j, own in enumerate([1] if binary else range(len(model.classes_))):
         mine = labels == own
@@ -104,12 +128,12 @@ def judge_margins(
         if model.penalty == "l1":
             thin = SparseClassifier(signs, costs, constant=constant)
             answer = LinearAnswer(W[j], thin.multipliers(design, W[j]))
-            parts.append(thin.certify(answer, gram))
+            parts.append(StatedMargin(thin, answer))
             continue
         problem = classifier(signs, costs, squared, constant)
         answer = _answer(problem, design, W[j], None if multipliers is None else multipliers[j])
-        parts.append(problem.certify(answer, gram))
-    return Certificate.total(parts).under("")
+        parts.append(StatedMargin(problem, answer))
+    return StatedMargins(gram, parts)
 
 
 def _answer(
