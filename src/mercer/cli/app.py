@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import apply, fit, lab, look
+from mercer.cli import apply, fit, lab, look, verify
 from mercer.cli.screen import one_line, safe
 
 FINE, NOT_GOOD, BAD_INPUT, BAD_MODEL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -49,6 +49,7 @@ for command in (
     apply.explain,
     apply.report,
     apply.certify,
+    verify.verify,
     look.compare,
     look.kernels,
     lab.lab,

@@ -65,6 +65,15 @@ def fit(
         str | None,
         typer.Option("--out", "-o", metavar="NAME", help="Write NAME.mercer and NAME.html."),
     ] = None,
+    proof: Annotated[
+        bool,
+        typer.Option(
+            "--proof",
+            metavar=" ",
+            help="Put the training rows into the report, so that it proves itself to whoever "
+            "reads it. Think of whom the rows are about.",
+        ),
+    ] = False,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -104,7 +113,7 @@ def fit(
         with compiling_ahead(plan.machine.name):
             study = run(plan, time_limit=time_limit, callback=watch, score=score, positive=positive)
     study.save(model_path)
-    study.write_report(report_path)
+    study.write_report(report_path, study.carried_proof(plan.table) if proof else None)
     if as_json:
         import json
 

@@ -17,8 +17,8 @@ CORE = (
 """The scripts that every experiment uses, in the order in which they build on each other."""
 
 EXPERIMENTS = (
-    "margin", "lift", "process", "perceptron", "components", "penalties", "balls", "descent",
-    "gaussian", "subsequences", "alignment", "colours",
+    "margin", "lift", "process", "perceptron", "network", "components", "discriminant", "sources",
+    "penalties", "balls", "descent", "gaussian", "subsequences", "alignment", "colours", "walks",
 )  # fmt: skip
 """One script for each experiment, in the order of the page."""
 

@@ -218,13 +218,13 @@ class SparseClassifier(_OnRows):
         slopes = rows.combine(self.signs * 2 * self.C * self._excess(values))
         return self._certificate(w, alpha, values, slopes, rows.combine(self.signs * alpha))
 
-    def prove(self, w: Array, gram: GramMatrix) -> Certificate:
+    def prove(self, value: LinearAnswer, gram: GramMatrix) -> Certificate:
         """Judge w so that the optimum is in the interval, what rounding does included.
 
         The dual point is the best multiple of 2C max(0, 1 − y w·x̃) that is feasible, whatever
         rounding did.
         """
-        rows = self.products(gram)
+        rows, w = self.products(gram), value.w
         with np.errstate(over="ignore", invalid="ignore"):
             found = rows.dot(w)
             off = found.errors + 4 * EPSILON * (1 + np.abs(found.values))

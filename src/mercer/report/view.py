@@ -13,6 +13,7 @@ from typing import Any
 from mercer._files import atomic
 from mercer.exceptions import MissingDependency
 from mercer.report import leaderboard, phrases, text
+from mercer.report.proof.statements import CarriedProof
 from mercer.report.record import Record
 
 _TRUST = {
@@ -23,13 +24,14 @@ _TRUST = {
 }
 
 
-def render(record: Record) -> str:
+def render(record: Record, proof: CarriedProof | None = None) -> str:
     """Return the report as the text of an HTML page that loads nothing.
 
     Every text of the record is escaped; a content security policy lets only the page's own style
-    and script act, by their hashes.
+    and scripts act, by their hashes. With a ``proof`` the page carries the training data and a
+    verifier that checks the certificate in the browser.
     """
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script, verifier = _asset("style.css"), _asset("script.js"), _asset("verifier.js")
     page: str = (
         _environment()
         .get_template("report.html")
@@ -39,6 +41,9 @@ def render(record: Record) -> str:
             script=script,
             style_hash=_hash(style),
             script_hash=_hash(script),
+            carried=proof,
+            verifier=verifier,
+            verifier_hash=_hash(verifier),
             trust=_TRUST[record.trust],
         )
     )
@@ -46,9 +51,14 @@ def render(record: Record) -> str:
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def write_report(record: Record, path: str | os.PathLike[str]) -> Path:
-    """Write the report of a record to a file, whole or not at all, and return its path."""
-    atomic.write(path, [render(record).encode("utf-8")])
+def write_report(
+    record: Record, path: str | os.PathLike[str], proof: CarriedProof | None = None
+) -> Path:
+    """Write the report of a record to a file, whole or not at all, and return its path.
+
+    A ``proof`` (:meth:`Study.carried_proof`) puts the training data into the page.
+    """
+    atomic.write(path, [render(record, proof).encode("utf-8")])
     return Path(path)
 
 

@@ -28,6 +28,7 @@ from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
 from mercer.report.main_score import BALANCED, leading
+from mercer.report.proof.statements import CarriedProof, carried_proof
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
@@ -237,6 +238,13 @@ class Study:
 
         ``source`` is the same file again: the training rows are found by their places in it.
         """
+        return certify(last_step(self.model), *self._training(source))
+
+    def carried_proof(self, source: DataSource) -> CarriedProof:
+        """Return what :meth:`write_report` takes as ``proof``; ``source`` as in :meth:`certify`."""
+        return carried_proof(last_step(self.model), *self._training(source))
+
+    def _training(self, source: DataSource) -> tuple[Any, Any]:
         table = self._read(source, None if self.schema.width is not None else self.target)
         if len(table) != self.rows or table.target is None:
             raise InvalidInput(
@@ -244,8 +252,7 @@ class Study:
                 f"from {self.rows:,}. Give the data of {self.source}, unchanged."
             )
         training = table.take(self.train_rows)
-        X = before_machine(self.model, self._aligned(training))
-        return certify(last_step(self.model), X, training.target)
+        return before_machine(self.model, self._aligned(training)), training.target
 
     def _read(self, source: DataSource, target: Targets) -> Any:
         """Read new data as training data were read; without a target no row is left out."""
@@ -269,9 +276,12 @@ class Study:
         parts = saved.checked(load_record(path), os.fspath(path))
         return cls(model=load(path), **parts)
 
-    def write_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report as one page of HTML that needs no network."""
-        return write_report(self.record, path)
+    def write_report(self, path: str | os.PathLike[str], proof: CarriedProof | None = None) -> Path:
+        """Write the report as one page of HTML that needs no network.
+
+        With a ``proof`` the page holds the training rows, and checks its certificate itself.
+        """
+        return write_report(self.record, path, proof)
 
     def __repr__(self) -> str:
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -40,7 +40,7 @@ def linear_judge(model: Model) -> Callable[..., Certificate] | None:
         return None
 
     def total(model: Model, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
-        return Certificate.total(judge(model, *_read(X, y, sample_weight))).under("")
+        return Certificate.total(judge(model, *read_rows(X, y, sample_weight))).under("")
 
     return total
 
@@ -92,6 +92,29 @@ def _moved(constant: float, w: Array, means: Array | None, y_mean: float) -> Bou
 
 def judge_margins(model: Model, X: Matrix, y: Any, weights: Array) -> list[Certificate]:
     """Judge each machine of a linear support vector machine, of classes or of numbers."""
+    stated = state_margins(model, X, y, weights)
+    return [part.problem.prove(part.answer, stated.gram) for part in stated.parts]
+
+
+class StatedMargin(NamedTuple):
+    """A problem of a linear machine, and the answer that the machine publishes."""
+
+    problem: LinearProblem | SparseClassifier | LinearCrammerSinger
+    answer: LinearAnswer
+
+
+class StatedMargins(NamedTuple):
+    """The rows with weight, and the problems of a linear machine on them."""
+
+    gram: FeatureGram
+    parts: list[StatedMargin]
+
+
+def state_margins(model: Model, X: Matrix, y: Any, weights: Array) -> StatedMargins:
+    """State the problems of a linear support vector machine, and its answers.
+
+    X and y are the data, as a fit reads them, and ``weights`` those of the rows.
+    """
     kept = np.flatnonzero(weights > 0)
     rows, C = X if len(kept) == len(weights) else X[kept], float(model.C) * weights[kept]
     constant = float(model.intercept_scaling) if model.fit_intercept else 0.0
@@ -101,12 +124,13 @@ def judge_margins(model: Model, X: Matrix, y: Any, weights: Array) -> list[Certi
     dual = getattr(model, "dual_coef_", None)
     multipliers = None if dual is None else np.asarray(dual, dtype=np.float64)[:, kept]
     squared = model.loss.startswith("squared")
-    gram, design, parts = FeatureGram.of_rows(rows), DesignRows(rows, constant), []
+    gram, design = FeatureGram.of_rows(rows), DesignRows(rows, constant)
+    parts: list[StatedMargin] = []
     if not hasattr(model, "classes_"):
         targets = np.asarray(y, dtype=np.float64).ravel()[kept]
         problem = regressor(targets, C, float(model.epsilon), squared, constant)
         answer = _answer(problem, design, W[0], None if multipliers is None else multipliers[0])
-        return [problem.prove(answer, gram)]
+        return StatedMargins(gram, [StatedMargin(problem, answer)])
     labels = _classes(model, y)
     factors = np.ones(len(model.classes_))
     if model.class_weight is not None:
@@ -120,7 +144,7 @@ def judge_margins(model: Model, X: Matrix, y: Any, weights: Array) -> list[Certi
         if len(W) == 1:  # published is the difference of two functions with the sum 0
             W = np.concatenate([-W / 2, W / 2])
         joint = LinearCrammerSinger(labels, C * factors[labels], len(W), constant=constant)
-        return [joint.prove(LinearAnswer(W.T, multipliers.T), gram)]
+        return StatedMargins(gram, [StatedMargin(joint, LinearAnswer(W.T, multipliers.T))])
     binary = len(model.classes_) == 2
     for j, own in enumerate([1] if binary else range(len(model.classes_))):
         mine = labels == own
@@ -128,12 +152,13 @@ def judge_margins(model: Model, X: Matrix, y: Any, weights: Array) -> list[Certi
         signs = np.where(mine, 1.0, -1.0)
         if model.penalty == "l1":
             thin = SparseClassifier(signs, costs, constant=constant)
-            parts.append(thin.prove(W[j], gram))
+            answer = LinearAnswer(W[j], thin.multipliers(design, W[j]))
+            parts.append(StatedMargin(thin, answer))
             continue
         problem = classifier(signs, costs, squared, constant)
         answer = _answer(problem, design, W[j], None if multipliers is None else multipliers[j])
-        parts.append(problem.prove(answer, gram))
-    return parts
+        parts.append(StatedMargin(problem, answer))
+    return StatedMargins(gram, parts)
 
 
 def _answer(
@@ -156,7 +181,7 @@ _UNKNOWN = (
 )
 
 
-def _read(X: Objects, y: Targets, sample_weight: SampleWeights) -> tuple[Matrix, Any, Array]:
+def read_rows(X: Objects, y: Targets, sample_weight: SampleWeights) -> tuple[Matrix, Any, Array]:
     """Return rows, targets and weights of the training data."""
     X, y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y)
     n = X.shape[0]

@@ -7,6 +7,7 @@ training data; nothing of a solver.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -37,6 +38,20 @@ def kind_of(model: Model) -> str | None:
     return next((kind for kind in KINDS if kind in names), None)
 
 
+@dataclass(frozen=True, eq=False)
+class StatedQP:
+    """A problem of a machine, the answer that the machine publishes, and what it proves.
+
+    ``beta`` and ``biases`` are those of the problem, on the training rows ``rows``.
+    """
+
+    problem: BoxQP
+    rows: IntArray
+    beta: Array
+    biases: Array
+    certificate: Certificate
+
+
 def judge_classes(
     model: Model,
     kernel: Kernel,
@@ -54,21 +69,34 @@ def judge_classes(
     joint = joint_problem(getattr(model, "multi_class", ""))
     if joint is not None:
         return [_judge_joint(model, joint, kernel, points, codes, C)]
+    return [part.certificate for part in state_classes(model, kernel, points, codes, C, support)]
+
+
+def state_classes(
+    model: Model,
+    kernel: Kernel,
+    points: Points,
+    codes: IntArray,
+    C: Array,
+    support: IntArray | None = None,
+) -> list[StatedQP]:
+    """State and judge each binary problem of a classifier; parameters as in ``judge_classes``."""
     coefficients = binary_coefficients(model, codes, _support(model, support))
     view, found = _landmark_view(kernel, points), Products(gram_of(kernel, points), coefficients)
     parts = []
     for j, (rows, signs) in enumerate(binary_problems(model, codes, C > 0)):
         beta, bias = coefficients[rows, j], float(model.intercept_[j])
         if kind_of(model) == "SVC":
-            bounds = chosen_value(model, "C") * C[rows]
+            bounds, biases = chosen_value(model, "C") * C[rows], np.array([bias])
             if getattr(model, "fit_intercept", True):
                 problem = qp.classifier(signs, bounds)
                 product = found.part(rows, j, problem.row_groups(len(rows)))
             else:
                 problem = unbiased_classifier(signs, bounds)
                 product = found.part(rows, j, None, Definite.POSITIVE)
-            part = problem.prove(beta, product, np.array([bias]))
-            parts.append(part if view is None else view.declare(part, coefficients[:, j]))
+            part = problem.prove(beta, product, biases)
+            part = part if view is None else view.declare(part, coefficients[:, j])
+            parts.append(StatedQP(problem, rows, beta, biases, part))
             continue
         # scikit-learn publishes α/ρ: undo the division, whose ρ the fixed sum of α reveals.
         problem = qp.nu_classifier(signs, C[rows], chosen_value(model, "nu"))
@@ -80,11 +108,12 @@ def judge_classes(
         part = problem.prove(whole, product, ends)
         if not part.optimal:  # where the hulls of the classes meet ρ = 0, and nothing is divided
             above, below = problem.biases(whole, product.f)
-            ends = rho * bias + (below - above) / 2 * np.array([-1.0, 1.0])
-            part = min(part, problem.prove(whole, product, ends), key=lambda each: each.primal)
+            others = rho * bias + (below - above) / 2 * np.array([-1.0, 1.0])
+            other = problem.prove(whole, product, others)
+            part, ends = (other, others) if other.primal < part.primal else (part, ends)
         if view is not None:
             part = view.declare(part, rho * coefficients[:, j], fixed_sums=True)
-        parts.append(part)
+        parts.append(StatedQP(problem, rows, whole, ends, part))
     return parts
 
 
@@ -116,6 +145,18 @@ def judge_function(
     support: IntArray | None = None,
 ) -> Certificate:
     """Judge a machine with one function: a regression, or a one-class machine without targets."""
+    return state_function(model, kernel, points, targets, weights, support).certificate
+
+
+def state_function(
+    model: Model,
+    kernel: Kernel,
+    points: Points,
+    targets: Array | None,
+    weights: Array,
+    support: IntArray | None = None,
+) -> StatedQP:
+    """State and judge the problem of a machine with one function, as in ``judge_function``."""
     rows = np.flatnonzero(weights > 0)
     coefficients = np.zeros(len(points))
     coefficients[_support(model, support)] = _dense(model.dual_coef_).ravel()
@@ -135,7 +176,9 @@ def judge_function(
         biases = np.array([bias])
     judged, view = problem.prove(beta, found, biases), _landmark_view(kernel, points)
     fixed = kind_of(model) == "OneClassSVM"
-    return judged if view is None else view.declare(judged, coefficients, fixed_sums=fixed)
+    if view is not None:
+        judged = view.declare(judged, coefficients, fixed_sums=fixed)
+    return StatedQP(problem, rows, beta, biases, judged)
 
 
 def _problem(model: Model, targets: Array | None, weights: Array) -> BoxQP:

@@ -1,0 +1,1 @@
+"""Reports that carry their own proof: what is in them, and who checks it."""

@@ -1,0 +1,78 @@
+"""Reports that somebody has changed: they are found out, or are still a proof of what they say."""
+
+import numpy as np
+import pytest
+
+from mercer.gram.given import GivenGram
+from mercer.kernels.definite import Definite
+from mercer.kernels.expression import parse_kernel
+from mercer.problems import qp
+from mercer.problems.certificate import Certificate
+from mercer.problems.ridge import RidgeFunctions, RidgeProblem
+from mercer.report.verifier.page import read_array
+from mercer.report.verifier.verdict import verify, verify_page
+from tests.report.proof import machines
+from tests.report.proof.tampering import WAYS, tampered
+
+NAMES = [name for name in machines.CASES if name != "nusvc_hulls_meet"]
+
+
+def judged_by_mercer(proof):
+    """Return values by the problems of mercer itself; None for those that are not written here."""
+    parts = []
+    for problem in proof["problems"]:
+        if "gram" not in problem or "matrix" in (gram := proof["grams"][problem["gram"]]):
+            return None
+        data = {k: read_array(v) for k, v in problem.items() if isinstance(v, dict)}
+        sample = gram["kernel"].get("sample")
+        if sample is None:
+            return None
+        X, y = read_array(proof["samples"][sample]["values"]), data["targets"]
+        rows = data.get("rows", np.arange(len(X))).astype(int)
+        K = GivenGram(parse_kernel(gram["text"])(X)[np.ix_(rows, rows)], Definite.POSITIVE)
+        beta, biases = data["multipliers"], data["biases"]
+        if problem["kind"] == "C-SVC":
+            parts.append(qp.classifier(y, data["C"]).certify(beta, K, biases=biases))
+        elif problem["kind"] == "ε-SVR":
+            posed = qp.regressor(y, data["C"], problem["epsilon"])
+            parts.append(posed.certify(beta, K, biases=biases))
+        elif problem["kind"] == "ridge":
+            posed = RidgeProblem(
+                y[:, None], np.array([problem["lambda"]]), data["weights"], problem["intercept"]
+            )
+            parts.append(posed.certify(RidgeFunctions(beta[:, None], biases), K))
+        else:
+            return None
+    total = Certificate.total(parts)
+    return {"primal": total.primal, "gap": total.gap}
+
+
+def _caught_or_valid(number):
+    """Tamper with one report; return whether it was caught, and fail if it is neither."""
+    random = np.random.default_rng(number)
+    name, way = NAMES[random.integers(len(NAMES))], WAYS[number % len(WAYS)]
+    page = machines.page(name)
+    changed, before, after = tampered(page, way, random)
+    assert changed != page
+    verdict = verify_page(changed)
+    if not verdict.holds:
+        return True
+    # Nobody noticed: then it has to be as good a proof as before, of the data that it now holds.
+    old, new = verify(before).numbers, judged_by_mercer(after) or verify(after).numbers
+    scale = max(abs(old["primal"]), abs(old["dual"]))
+    slack = 1e-9 * scale + 2 * sum(p.value_rounding for p in verdict.problems)
+    assert abs(new["gap"] - old["gap"]) <= slack, (number, name, way)
+    assert abs(new["primal"] - old["primal"]) <= slack, (number, name, way)
+    return False
+
+
+def test_tampered_reports():
+    caught = [_caught_or_valid(number) for number in range(80)]
+    assert sum(caught) >= 60
+
+
+@pytest.mark.attack
+def test_a_thousand_tampered_reports():
+    caught = [_caught_or_valid(number) for number in range(1000)]
+    print(f"{sum(caught)} of 1,000 were caught, the others still hold a proof")
+    assert sum(caught) >= 800
