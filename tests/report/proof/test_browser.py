@@ -29,7 +29,17 @@ def checked(browser, tmp_path):  # noqa: F811
     return check
 
 
-@pytest.mark.parametrize("name", machines.CASES)
+QUICK = ("svc", "svc_on_words", "nusvc", "svr", "nusvr", "ridge", "linear", "logistic_two_classes")
+"""One machine for each kind of problem, and one with a matrix; the others are among the attacks."""
+
+
+def quick(names):
+    """Leave all but a few names to the attacks."""
+    marks = {True: (), False: (pytest.mark.attack,)}
+    return [pytest.param(name, marks=marks[name in QUICK]) for name in names]
+
+
+@pytest.mark.parametrize("name", quick(machines.CASES))
 def test_the_page_checks_itself(checked, name):
     holds, words, numbers = checked(machines.page(name))
     assert holds, words
@@ -41,7 +51,9 @@ def test_the_page_checks_itself(checked, name):
         assert abs(float(numbers[value]) - python.numbers[value]) <= slack
 
 
-@pytest.mark.parametrize("number", range(16))
+@pytest.mark.parametrize(
+    "number", [*range(4), *(pytest.param(i, marks=pytest.mark.attack) for i in range(4, 40))]
+)
 def test_both_verifiers_catch_the_same(checked, number):
     random = np.random.default_rng(1000 + number)
     name = list(machines.CASES)[number % len(machines.CASES)]
