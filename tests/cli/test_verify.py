@@ -57,3 +57,13 @@ def test_no_rows_without_being_asked(tmp_path):
     page = (tmp_path / "shut.html").read_text(encoding="utf-8")
     assert 'id="proof"' not in page
     assert "whom the rows are about" in " ".join(run("fit", "--help").out.split())
+
+
+def test_a_fit_that_has_no_proof_leaves_a_plain_report(tmp_path):
+    result = run(
+        "fit", "diabetes", "--kernel", "sigmoid(bmi, age, gamma=3.0, coef0=-2.0)", "--machine",
+        "svr", "--cv", 3, "--proof", "--out", tmp_path / "bent", "--quiet",
+    )  # fmt: skip
+    assert result.code == 2
+    assert "no proof to carry" in result.err
+    assert 'id="proof"' not in (tmp_path / "bent.html").read_text(encoding="utf-8")

@@ -113,7 +113,9 @@ def fit(
         with compiling_ahead(plan.machine.name):
             study = run(plan, time_limit=time_limit, callback=watch, score=score, positive=positive)
     study.save(model_path)
-    study.write_report(report_path, study.carried_proof(plan.table) if proof else None)
+    study.write_report(report_path)
+    if proof:  # where there is none, the error comes with a report that is written all the same
+        study.write_report(report_path, study.carried_proof(plan.table))
     if as_json:
         import json
 

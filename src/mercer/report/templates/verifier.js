@@ -27,6 +27,13 @@
   }
 
   // ---- reading ----------------------------------------------------------------------------------
+  const littleEndian = new Uint8Array(new Float64Array([2]).buffer)[7] === 64;
+
+  function swapped(buffer, count) {
+    const view = new DataView(buffer);
+    return Float64Array.from({ length: count }, (_, i) => view.getFloat64(8 * i, true));
+  }
+
   async function readArray(stored) {
     demand(stored && Array.isArray(stored.shape), "an array is not as it should be");
     const count = stored.shape.reduce((product, size) => product * size, 1);
@@ -40,12 +47,10 @@
       throw new Unreadable("an array cannot be inflated");
     }
     demand(buffer.byteLength === 8 * count, "an array has not as many numbers as its shape");
-    const view = new DataView(buffer);
-    const values = new Float64Array(count);
-    for (let i = 0; i < count; i++) {
-      values[i] = view.getFloat64(8 * i, true);
-      demand(Number.isFinite(values[i]), "an array holds what is no finite number");
-    }
+    const values = littleEndian ? new Float64Array(buffer) : swapped(buffer, count);
+    let finite = true;
+    for (let i = 0; i < count; i++) finite &&= Number.isFinite(values[i]);
+    demand(finite, "an array holds what is no finite number");
     return { shape: stored.shape, values, bytes: new Uint8Array(buffer) };
   }
 
@@ -81,6 +86,8 @@
   for (let n = 2; PRIMES.length < 64; n++) if (PRIMES.every((p) => n % p)) PRIMES.push(n);
   const fraction = (x) => Math.floor((x - Math.floor(x)) * 2 ** 32);
   const ROUNDS = Uint32Array.from(PRIMES, (p) => fraction(Math.cbrt(p)));
+
+  const turn = (x, by) => (x >>> by) | (x << (32 - by));
 
   class Digest {
     constructor() {
@@ -129,7 +136,6 @@
         const j = at + 4 * i;
         w[i] = (bytes[j] << 24) | (bytes[j + 1] << 16) | (bytes[j + 2] << 8) | bytes[j + 3];
       }
-      const turn = (x, by) => (x >>> by) | (x << (32 - by));
       for (let i = 16; i < 64; i++) {
         const x = w[i - 15];
         const y = w[i - 2];
@@ -137,7 +143,8 @@
         const t = turn(y, 17) ^ turn(y, 19) ^ (y >>> 10);
         w[i] = (w[i - 16] + s + w[i - 7] + t) | 0;
       }
-      let [a, b, c, d, e, f, g, h] = this.state;
+      const H = this.state;
+      let a = H[0], b = H[1], c = H[2], d = H[3], e = H[4], f = H[5], g = H[6], h = H[7];
       for (let i = 0; i < 64; i++) {
         const s = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
         const p = (h + s + ((e & f) ^ (~e & g)) + ROUNDS[i] + w[i]) | 0;
@@ -145,7 +152,7 @@
         const q = (t + ((a & b) ^ (a & c) ^ (b & c))) | 0;
         h = g; g = f; f = e; e = (d + p) | 0; d = c; c = b; b = a; a = (p + q) | 0;
       }
-      [a, b, c, d, e, f, g, h].forEach((word, i) => (this.state[i] += word));
+      H[0] += a; H[1] += b; H[2] += c; H[3] += d; H[4] += e; H[5] += f; H[6] += g; H[7] += h;
     }
   }
 
