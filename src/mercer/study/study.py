@@ -436,6 +436,8 @@ def before_machine(model: Model, X: Objects) -> Any:
 
 
 def _stopped(search: Model, began: float, time_limit: float | None) -> str:
+    if hasattr(search, "stopped"):
+        return str(search.stopped)
     if not search.cv_results_["skipped"].any():
         return ""
     late = time_limit is not None and time.perf_counter() - began >= time_limit
