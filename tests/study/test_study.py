@@ -397,19 +397,21 @@ def test_a_table_without_a_target():
         Study.fit(mercer.read_table("heart", target=False))
 
 
-def test_a_time_limit_warns_and_keeps_the_best():
+@pytest.mark.parametrize(("machine", "seconds"), [(None, 1e-4), ("svc", 1e-4), (None, 0.2)])
+def test_a_time_limit_warns_and_keeps_the_best(machine, seconds):
     with pytest.warns(UserWarning, match="time limit"):
-        study = Study.fit("heart", time_limit=1e-4)
+        study = Study.fit("heart", machine=machine, time_limit=seconds)
     assert study.stopped == "time limit"
     assert study.search.cv_results_["skipped"].any()
 
 
 def test_progress_is_told():
     seen = []
-    Study.fit("diabetes", kernel="linear(bmi)", callback=lambda *told: seen.append(told))
-    done, total, best = seen[-1]
-    assert 0 < done <= total
-    assert 0 < best < 1
+    for kernel in ("linear(bmi)", None):
+        Study.fit("diabetes", kernel=kernel, callback=lambda *told: seen.append(told))
+        done, total, best = seen[-1]
+        assert 0 < done <= total
+        assert 0 < best < 1
 
 
 # ---- comparisons -------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _of_vote(model: Model, X: Objects, game: str, background: Objects, threads: 
             usual = None if background is None else voter.coordinates(background)
             others = _background(kernel, points, usual, model)
         functions = AnswerFunctions(voter.expansion, np.zeros(len(base)))
-        owners = dict(enumerate(voter.owners))
+        owners: dict[Player, Player] = dict(enumerate(voter.owners))
         shares = _Shares(functions, rows, others, list(columns), owners)
         added, start = shares.compute(threads)
         values, base, error = values + added, base + start, error + shares.error

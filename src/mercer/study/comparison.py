@@ -29,7 +29,7 @@ from mercer.report import scores
 from mercer.report.record import MeasuredScore
 from mercer.study import machines
 from mercer.study.plan import Plan, check_time_limit, make_plan, open_table, prepare, split
-from mercer.study.study import search_machine
+from mercer.study.searching import search_machine
 from mercer.study.watching import noted
 
 MOST_ROWS = 5_000

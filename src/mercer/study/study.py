@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer._deprecated import renamed
 from mercer._interrupts import finishing
 from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
-from mercer.estimators.base import take_objects
 from mercer.estimators.certify import certify
 from mercer.exceptions import InvalidInput
 from mercer.explanations.explanation import Explanation
@@ -27,25 +25,18 @@ from mercer.io.tables import is_data_frame, read_table
 from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
 from mercer.report.gather import describe
-from mercer.report.main_score import BALANCED, leading
+from mercer.report.main_score import leading
 from mercer.report.proof.statements import CarriedProof, carried_proof
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
-from mercer.study.copies import folds_without_copies, keep_copies_together
-from mercer.study.machines import MANY_ROWS
-from mercer.study.plan import Plan, check_time_limit, make_plan, split, with_short_indices
+from mercer.study.copies import keep_copies_together
+from mercer.study.plan import Plan, check_time_limit, make_plan, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
 from mercer.study.references import usual_methods
+from mercer.study.searching import Watch, final_model, last_step, search_machine, why_stopped
 from mercer.study.suspicions import suspicions
-from mercer.study.vote import search_vote
 from mercer.study.watching import noted
-from mercer.tuning.tune import tune
-
-TUNED_ROWS = 5_000
-"""Rows that a search looks at, at most; the machine that it chooses learns from all."""
-
-Watch = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,10 +302,10 @@ def run(
             plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring,
             score=score,
         )  # fmt: skip
-    stopped = _stopped(search, plan.began, time_limit)
+    stopped = why_stopped(search, plan.began, time_limit)
     with finishing():
         with noted(notes):
-            model = _final(search, X, y, plan, stopped, time_limit)
+            model = final_model(search, X, y, plan, stopped, time_limit)
             beside = usual_methods(plan, X, y, stopped, time_limit, notes)
         doubts = suspicions(plan.table)
         machine = last_step(model)
@@ -363,71 +354,6 @@ def run(
     )
 
 
-def search_machine(
-    plan: Plan,
-    X: Objects,
-    y: Targets,
-    *,
-    time_limit: float | None,
-    callback: Watch | None,
-    notes: list[str],
-    scoring: str | None = None,
-    score: str | None = None,
-) -> Any:
-    """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
-    classes = plan.table.task != "number"
-    rows = plan.train
-    if len(y) > TUNED_ROWS and not plan.machine.contends:
-        _, some = split(y, classes, TUNED_ROWS / len(y), plan.random_state)
-        X, y, rows = take_objects(X, some), y[some], rows[some]
-        notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
-    spread = 1.0 if classes else float(np.std(y)) or 1.0
-    machine = plan.machine.make(plan.kernel, spread, plan.random_state)
-    if scoring in BALANCED and "class_weight" in machine.get_params(deep=False):
-        # What ranks rows well may still never answer a rare class, unless its errors cost more.
-        machine.set_params(class_weight="balanced")
-        notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
-    if plan.machine.contends:
-        left = plan.time_left(time_limit)
-        return search_vote(machine, X, y, score=score, time_limit=left, callback=callback)
-    return tune(
-        machine,
-        X,
-        y,
-        grid=plan.machine.search(machine, X, spread),
-        cv=folds_without_copies(plan, rows),
-        scoring=scoring,
-        time_limit=time_limit,
-        random_state=plan.random_state,
-        callback=callback,
-    )
-
-
-def _final(
-    search: Model, X: Objects, y: Targets, plan: Plan, stopped: str, time_limit: float | None
-) -> Any:
-    """Return the chosen machine, fitted to all training rows, with probabilities if it can."""
-    best = search.best_estimator_
-    if plan.machine.contends:
-        return best
-    parameters = last_step(best).get_params(deep=False)
-    probable = "probability" in parameters and len(y) <= MANY_ROWS and not stopped
-    if not probable and len(y) <= TUNED_ROWS:
-        return best
-    model = clone(best)
-    machine = last_step(model)
-    if probable:
-        machine.set_params(probability=True)
-    limited = time_limit is not None and "time_limit" in parameters
-    if limited and time_limit is not None:
-        left = time_limit - (time.perf_counter() - plan.began)
-        machine.set_params(time_limit=max(left, time_limit / 4))
-    model.fit(X, y)
-    if limited:
-        machine.set_params(time_limit=None)
-    return model
-
-
 def _kernel_in_words(machine: Model) -> str:
     """Return the kernel of a machine as text; that of the first member of a vote."""
     if hasattr(machine, "leaderboard_"):
@@ -435,21 +361,9 @@ def _kernel_in_words(machine: Model) -> str:
     return format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
 
 
-def last_step(model: Model) -> Any:
-    """Return the machine at the end of a pipeline, or the machine itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
-
-
 def before_machine(model: Model, X: Objects) -> Any:
     """Return data as the machine of a pipeline sees them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
-
-
-def _stopped(search: Model, began: float, time_limit: float | None) -> str:
-    if not search.cv_results_["skipped"].any():
-        return ""
-    late = time_limit is not None and time.perf_counter() - began >= time_limit
-    return "time limit" if late else "interrupted"
 
 
 def _row_names(plan: Plan) -> list[Any]:

@@ -12,7 +12,7 @@ from mercer._typing import Model, Objects, Targets
 from mercer.io.column_kinds import listed_columns
 from mercer.io.tables import Table
 
-SHARE_OF_LIMIT = 0.7
+SHARE_OF_LIMIT = 0.6
 """The share of the time that is left which the contest and its fits may take; references, scores
 and the report need some, too."""
 _MEASURES = {"log_loss": "log_loss", "mae": "absolute_error"}
@@ -41,10 +41,13 @@ class VoteSearch:
         was stopped has not come to.
     n_splits_ : int
         The rows of which each was left out once.
+    stopped : str
+        Why the contest ended early: ``"interrupted"``, ``"time limit"``, or nothing.
     """
 
     def __init__(self, machine: Model, expected: int) -> None:
         self.best_estimator_ = machine
+        self.stopped: str = machine.stopped_
         lines = machine.leaderboard_
         scores = [in_units(line["score"], machine) for line in lines]
         missed = max(1, expected - len(lines)) if machine.stopped_ else 0

@@ -243,7 +243,8 @@ class Radial(Bandwidth):
         if self.over_columns is not None or mixture is None:
             return super().games(a, b)
         # All widths share the squared differences of the columns.
-        squares = self._squares_of_columns(a[self.encoder], b[self.encoder])
+        sides = (cast(Vectors, side[self.encoder]) for side in (a, b))
+        squares = self._squares_of_columns(*sides)
         players = tuple(range(squares.shape[2]))
         games: list[Game] = [
             ProductGame(players, np.exp(-0.5 * rate * squares), float(weight))
