@@ -1,4 +1,4 @@
-"""Command line of the benchmarks: list the jobs, run one of them, the sweep, or the accuracy."""
+"""Command line of the benchmarks: the list of jobs, one of them, sweep, growth or accuracy."""
 
 import argparse
 import sys
@@ -15,6 +15,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.sweep.command import main as sweep
 
         return sweep(arguments[1:])
+    if arguments[:1] == ["growth"]:
+        from benchmarks.sweep.command import main as sweep
+
+        return sweep(["--growth", *arguments[1:]])
     if arguments[:1] == ["accuracy"]:
         from benchmarks.accuracy import main as accuracy
 
@@ -22,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="List the benchmark jobs, or run one of them; sweep compares many "
-        "machines, accuracy scores on small tables.",
+        "machines, growth their times at sizes that double, accuracy scores on small tables.",
     )
     parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
     parser.add_argument("--repeats", type=positive(int), help="timed runs of each contender")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -67,10 +68,15 @@ def show(measurement: Measurement) -> None:
 def show_environment() -> None:
     """Print the versions and thread counts that the numbers above belong to."""
     facts = describe()
-    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    console.print(f"\n{facts['date']}, {facts['machine']}, {facts['threads']} threads; {versions}")
+    console.print(f"\n{environment_text(facts)}")
     if facts["thread pools"]:
         console.print(f"thread pools: {', '.join(facts['thread pools'])}")
+
+
+def environment_text(facts: dict[str, Any]) -> str:
+    """Return the date, the machine and the versions in one line."""
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return f"{facts['date']}, {facts['machine']}, {facts['threads']} threads; {versions}"
 
 
 def write_json(path: Path, job: Job, scale: float, measurements: Sequence[Measurement]) -> None:

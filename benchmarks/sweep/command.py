@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 from benchmarks.environment import limit_threads
@@ -17,13 +18,16 @@ def main(arguments: list[str]) -> int:
     # The libraries read these variables when they are imported, so they are set before that.
     limit_threads(options.threads)
     from benchmarks.environment import describe
-    from benchmarks.sweep import report
+    from benchmarks.report import environment_text
+    from benchmarks.sweep import page, report
     from benchmarks.sweep.cases import draw, subset
-    from benchmarks.sweep.outcomes import append, read
+    from benchmarks.sweep.outcomes import append, environment, read
     from benchmarks.sweep.run import measure
     from benchmarks.sweep.summary import summarise
 
     cases = [case for case in draw(options.seed) if options.only.lower() in case.name.lower()]
+    if options.growth:
+        cases = [case for case in cases if case.growth]
     if options.cases is not None:
         cases = subset(cases, options.cases, options.seed)
     if options.list:
@@ -49,6 +53,13 @@ def main(arguments: list[str]) -> int:
         report.write_table(options.table, found)
     if options.picture is not None:
         report.draw(options.picture, found)
+    if options.page is not None:
+        measured = None if options.output is None else environment(options.output)
+        heading = f"Seed {options.seed}; {environment_text(measured or describe())}."
+        picture = None
+        if options.picture is not None:
+            picture = Path(os.path.relpath(options.picture, options.page.parent)).as_posix()
+        page.write_section(options.page, page.section(found, heading, picture))
     summary = summarise(found)
     return 1 if summary.failed or summary.unequal else 0
 
@@ -78,6 +89,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--table", type=Path, metavar="FILE", help="write a table in Markdown")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the profile")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="write numbers, worst cases, growth and --picture between two marks of a page",
+    )
+    parser.add_argument("--growth", action="store_true", help="only how time grows with the rows")
     parser.add_argument("--list", action="store_true", help="list the cases and run nothing")
     parser.add_argument("--report", action="store_true", help="report on --output, run nothing")
     parser.add_argument(

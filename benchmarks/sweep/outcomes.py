@@ -85,6 +85,13 @@ def read(path: Path) -> list[Outcome]:
     return list(_parsed(line for line in lines if line.endswith("\n")))
 
 
+def environment(path: Path) -> dict[str, Any] | None:
+    """Return when and where the outcomes of a file were taken, None where it does not say."""
+    with path.open(encoding="utf-8") as file:
+        found: dict[str, Any] | None = json.loads(file.readline() or "{}").get("environment")
+    return found
+
+
 def _parsed(lines: Iterable[str]) -> Iterable[Outcome]:
     for line in lines:
         record = json.loads(line)

@@ -29,8 +29,8 @@ def line(number: int, total: int, outcome: Outcome) -> None:
         said = f"[red]no comparison[/red] {escape(_reasons(outcome))}"
     else:
         colour = "green" if outcome.ratio.middle >= 1 else "yellow"
-        ours = _time(outcome, OURS)
-        said = f"[{colour}]{_ratio(outcome)}[/{colour}]  {ours}, {_peer(outcome)}"
+        ours = time_of(outcome, OURS)
+        said = f"[{colour}]{ratio_of(outcome)}[/{colour}]  {ours}, {peer_of(outcome)}"
         said += f"  [red]{escape(_remarks(outcome))}[/red]" if _remarks(outcome) else ""
     console.print(f"{number:>3}/{total} {escape(outcome.name)}: {said}", soft_wrap=True)
 
@@ -48,9 +48,11 @@ def show(outcomes: Sequence[Outcome]) -> None:
         console.print("\n[bold]The worst[/bold]")
         for outcome in found.worst:
             tie = ", a tie" if is_tie(outcome) else ""
-            console.print(f"  {_ratio(outcome)}  {escape(outcome.name)} ({_peer(outcome)}{tie})")
+            console.print(
+                f"  {ratio_of(outcome)}  {escape(outcome.name)} ({peer_of(outcome)}{tie})"
+            )
         heading = f"Ties: gaps below {TIE} whose quartiles lie on both sides of 1"
-        _list(heading, found.ties, _ratio)
+        _list(heading, found.ties, ratio_of)
     _list(f"The answer of {OURS} stayed worse than a peer's", found.unequal, _numbers)
     _list("No peer reached our answer; its time is that of a worse one", found.alone, _numbers)
     _list("Without a comparison", found.failed, _reasons)
@@ -74,10 +76,10 @@ def write_table(path: Path, outcomes: Sequence[Outcome]) -> None:
         others = [n for n in outcome.timed if n not in (OURS, outcome.fastest_peer)]
         cells = (
             outcome.name,
-            _time(outcome, OURS),
-            _peer(outcome),
-            _ratio(outcome),
-            "; ".join(f"{name} {_time(outcome, name)}" for name in others),
+            time_of(outcome, OURS),
+            peer_of(outcome),
+            ratio_of(outcome),
+            "; ".join(f"{name} {time_of(outcome, name)}" for name in others),
             _remarks(outcome),
         )
         rows.append(f"| {' | '.join(cells)} |")
@@ -119,15 +121,18 @@ def _list(heading: str, outcomes: Sequence[Outcome], say) -> None:
             console.print(f"  {escape(outcome.name)}: {escape(say(outcome))}")
 
 
-def _time(outcome: Outcome, name: str) -> str:
+def time_of(outcome: Outcome, name: str) -> str:
+    """Return the time of a contender in words."""
     return ("over " if name in outcome.at_least else "") + time_text(outcome.time(name))
 
 
-def _peer(outcome: Outcome) -> str:
-    return f"{outcome.fastest_peer} {_time(outcome, outcome.fastest_peer)}"
+def peer_of(outcome: Outcome) -> str:
+    """Return the fastest peer and its time."""
+    return f"{outcome.fastest_peer} {time_of(outcome, outcome.fastest_peer)}"
 
 
-def _ratio(outcome: Outcome) -> str:
+def ratio_of(outcome: Outcome) -> str:
+    """Return the ratio with its quartiles, or the bound that is known."""
     ratio: Spread = outcome.ratio
     return f"{outcome.bound}{ratio.middle:.2f}" if outcome.bound else ratio_text(ratio)
 

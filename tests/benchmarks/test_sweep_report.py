@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.job import OURS
-from benchmarks.sweep import report
+from benchmarks.sweep import page, report
 from benchmarks.sweep.outcomes import Outcome, append, read
 from benchmarks.sweep.summary import exponents, is_tie, profile, share_within, summarise
 
@@ -112,3 +112,27 @@ def test_what_is_written(tmp_path, capsys):
     assert lines[2].startswith("| half | 2.00 s | A 1.00 s | 0.50")
     report.draw(picture, MADE_UP)
     assert picture.stat().st_size > 1_000
+
+
+def test_a_section_of_a_page_is_written_anew(tmp_path):
+    grown = [
+        outcome(f"{n}", {OURS: 1e-6 * n, "A": 1e-6 * n**2}, rows=n, growth=True)
+        for n in (100, 200, 400)
+    ]
+    path = tmp_path / "page.md"
+    path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
+    for picture in ("first.svg", "second.svg"):
+        page.write_section(path, page.section([*MADE_UP, *grown], "Seed 7.", picture))
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "first.svg" not in text
+    assert "](second.svg)" in text
+    assert "Seed 7." in text
+    assert "| half | 2.00 s | A 1.00 s | 0.50" in text
+    assert "| SVC | 1.00 (3) | 2.00 (3) |" in text
+    assert "kernel machines | 3.17 |" in text
+    path.write_text(page.BEGIN, encoding="utf-8")
+    with pytest.raises(ValueError, match="no line"):
+        page.write_section(path, "new")

@@ -54,6 +54,8 @@ def test_what_a_matrix_answers_is_what_its_numbers_say(gram):
     V = np.random.default_rng(1).normal(size=(40, 2))
     assert_allclose(gram.multiply(V), K @ V, atol=1e-11)
     assert_allclose(gram.multiply_columns(SOME, V[:4]), K[:, SOME] @ V[:4], atol=1e-11)
+    most = np.arange(1, len(V))
+    assert_allclose(gram.multiply_columns(most, V[most]), K[:, most] @ V[most], atol=1e-11)
 
 
 @pytest.mark.parametrize("rows", [SOME, slice(2, 9)], ids=["list", "slice"])

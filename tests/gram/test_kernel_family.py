@@ -96,3 +96,20 @@ def test_rows_that_are_the_same_object_share_their_noise():
     twice = family.take(np.array([0, 0, 1]))
     K = twice.matrix(np.log([1.0, 0.5]))
     assert K[0, 1] == pytest.approx(1.5)
+
+
+def test_threads_share_the_columns_of_many_rows(monkeypatch):
+    random = np.random.default_rng(3)
+    kernel = 2.0 * RBF(length_scale=[1.0, 0.5, 2.0]) + White(0.1)
+    points = kernel.encode(random.normal(size=(520, 3)))
+    M, V = random.normal(size=(520, 520)), random.normal(size=(520, 1))
+    M += M.T
+    names = list(kernel.free_parameters())
+    theta = np.log(list(kernel.free_parameters().values()))
+    found = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("MERCER_THREADS", threads)
+        family = KernelFamily(kernel, points, names)
+        found.append(family.contract(theta, lambda i, j: M[i, j], V))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -60,8 +60,11 @@ class GivenGram(GramMatrix):
         return values
 
     def block(self, rows: Index, columns: Index, out: Array | None = None) -> Array:
-        part = _part(self._whole, _within(self._rows, rows), _within(self._columns, columns))
-        return part.astype(self.dtype) if out is None else placed(part, out)
+        i, j = _within(self._rows, rows), _within(self._columns, columns)
+        part = _part(self._whole, i, j)
+        if out is not None:
+            return placed(part, out)
+        return part.astype(self.dtype, copy=isinstance(i, slice) and isinstance(j, slice))
 
     def take(self, rows: Rows, columns: Rows | None = None) -> GivenGram:
         at = taken(rows, self.shape[0])
@@ -93,6 +96,12 @@ class GivenGram(GramMatrix):
         return np.asarray(self._values().astype(self.dtype, copy=False) @ V)
 
     def multiply_columns(self, columns: IntArray, V: Array) -> Array:
+        whole = isinstance(self._rows, slice) and isinstance(self._columns, slice)
+        if whole and _MANY * len(columns) > self.shape[1]:
+            # To multiply all columns, some by zero, costs less than to copy many.
+            spread = np.zeros((self.shape[1], V.shape[1]), dtype=V.dtype)
+            np.add.at(spread, columns, V)
+            return self.multiply(spread)
         return np.asarray(self.block(slice(0, self.shape[0]), columns) @ V)
 
     def shared(self) -> tuple[Array, IntArray]:

@@ -118,12 +118,17 @@ class KernelFamily:
             if self._last_parts is None or self._last_parts[0] != theta.tobytes():
                 self._matrix_of_sum(self._sum, theta)
             assert self._last_parts is not None
-            M = weights(everything, everything)
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            # NumPy and SciPy have a BLAS each: threads of the one that factorises still spin.
+            with (
+                _parallel.one_blas_thread(),
+                np.errstate(over="ignore", invalid="ignore", under="ignore"),
+            ):
+                M = weights(everything, everything)
                 sums, products = self._sum.contract(self._last_parts[1], M, V)
         elif self._values is not None:
-            M = _whole(weights(everything, everything))
-            sums, products = self._contract_whole(self.at(theta), M, V)
+            with _parallel.one_blas_thread():
+                M = _whole(weights(everything, everything))
+                sums, products = self._contract_whole(self.at(theta), M, V)
         else:
             sums, products = self._contract_tiles(self.at(theta), weights, V)
         return self.scales * sums, self.scales[:, None, None] * products

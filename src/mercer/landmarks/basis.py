@@ -78,6 +78,20 @@ class LandmarkBasis:
         return basis
 
     @classmethod
+    def of_pivots(
+        cls, kernel: Kernel, points: Points, factor: Array, by_passes: bool
+    ) -> LandmarkBasis | None:
+        """Return a basis of landmarks whose L is known, None where it is not well conditioned.
+
+        The bounds are those of the other ways: ``by_passes`` asks for what passes ask for.
+        """
+        share = _LEAST_PIVOT if by_passes else len(factor) * float(np.finfo(points.dtype).eps)
+        scale = float(np.einsum("ij,ij->i", factor, factor).max())
+        if float(np.diagonal(factor).min()) ** 2 <= share * scale:
+            return None
+        return cls.restored(kernel, points, factor)
+
+    @classmethod
     def restored(cls, kernel: Kernel, points: Points, factor: Array) -> LandmarkBasis:
         """Return a basis from its parts, as a model file keeps them."""
         basis = object.__new__(cls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import cast
 
@@ -19,7 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.points import Points, Vectors
-from mercer.linalg.pivoted import pivoted_cholesky
+from mercer.linalg.pivoted import PivotedFactor, pivoted_cholesky
 
 BUDGET = 1 << 29
 """Bytes that the choice of landmarks may take, unless a caller says otherwise."""
@@ -107,6 +107,8 @@ class Landmarks:
     candidates : int
         Among how many rows they were chosen: fewer than all where memory was short.
     spec : Nystrom
+    factor : PivotedFactor or None
+        The features of all rows and what is left of each of them, where the choice computed them.
     """
 
     points: Points
@@ -114,6 +116,7 @@ class Landmarks:
     residual_trace: float | None
     candidates: int
     spec: Nystrom
+    factor: PivotedFactor | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -185,11 +188,12 @@ def _pivoted(
     part = points if among is None else points.take(among)
     factor = pivoted_cholesky(Gram(kernel, part, dtype=np.float64), spec.count, random)
     index = factor.pivots if among is None else among[factor.pivots]
+    trace = float(factor.left.sum()) if among is None else None
+    known = factor if among is None and len(index) else None
     if not len(index):
         # A matrix of zeros: any row will do.
         index = np.zeros(1, dtype=np.intp)
-    trace = float(factor.left.sum()) if among is None else None
-    return Landmarks(points.take(index), index, trace, rows, spec)
+    return Landmarks(points.take(index), index, trace, rows, spec, known)
 
 
 def pivoted_candidates(n: int, count: int, budget: int) -> int:

@@ -24,8 +24,10 @@ from mercer.landmarks.basis import LandmarkBasis
 from mercer.landmarks.block_passes import BlockPasses
 from mercer.landmarks.choose import Landmarks, Nystrom, choose_landmarks
 from mercer.landmarks.chunks import ArrayChunks
+from mercer.landmarks.feature_passes import FeaturePasses
 from mercer.landmarks.nystrom_kernel import NystromKernel
 from mercer.landmarks.passes import Passes
+from mercer.linalg.pivoted import PivotedFactor
 
 if TYPE_CHECKING:
     from mercer.problems.certificate import Certificate
@@ -55,6 +57,8 @@ class LandmarkGram(GramMatrix):
         The rows, where they are in memory.
     index : array, optional
         Which of the points the landmarks are.
+    known : PivotedFactor, optional
+        The features of the points in this basis, where the choice of landmarks has left them.
     """
 
     def __init__(
@@ -63,8 +67,10 @@ class LandmarkGram(GramMatrix):
         passes: Passes,
         points: Points | None = None,
         index: IntArray | None = None,
+        known: PivotedFactor | None = None,
     ) -> None:
         self.basis, self.passes, self.points, self.index = basis, passes, points, index
+        self._known = known
         self.shape = (passes.rows, passes.rows)
         own = np.float64 if points is None else np.result_type(points.dtype, np.float32)
         self.dtype = np.dtype(own)
@@ -80,11 +86,16 @@ class LandmarkGram(GramMatrix):
         constant: bool = False,
         index: IntArray | None = None,
         hold: int = 0,
+        known: PivotedFactor | None = None,
     ) -> LandmarkGram:
         """Return the matrix of points in memory, with targets and weights of the rows."""
         chunks = ArrayChunks(points, y, weights)
-        passes = BlockPasses(basis.kernel, basis.points, chunks, constant, hold=hold)
-        return cls(basis, passes, points, index)
+        passes: Passes
+        if known is None:
+            passes = BlockPasses(basis.kernel, basis.points, chunks, constant, hold=hold)
+        else:
+            passes = FeaturePasses(known, basis.factor, chunks, constant)
+        return cls(basis, passes, points, index, known)
 
     @classmethod
     def choose(
@@ -92,6 +103,12 @@ class LandmarkGram(GramMatrix):
     ) -> LandmarkGram:
         """Choose landmarks among points; ``by_passes`` says which solvers the basis is for."""
         chosen: Landmarks = choose_landmarks(kernel, points, spec)
+        known = chosen.factor
+        if known is not None:
+            L = np.tril(known.F[known.pivots])
+            same = LandmarkBasis.of_pivots(kernel, chosen.points, L, by_passes)
+            if same is not None:
+                return cls.of(same, points, index=chosen.index, known=known)
         make = LandmarkBasis.for_passes if by_passes else LandmarkBasis
         basis = make(kernel, chosen.points)
         return cls.of(
@@ -103,7 +120,7 @@ class LandmarkGram(GramMatrix):
         assert self.points is not None
         given = None if (weights == 1).all() else weights
         return LandmarkGram.of(
-            self.basis, self.points, y, given, constant, self.index, hold=HELD_BYTES
+            self.basis, self.points, y, given, constant, self.index, HELD_BYTES, self._known
         )
 
     # ---- a Gram matrix -------------------------------------------------------------------------
@@ -168,6 +185,8 @@ class LandmarkGram(GramMatrix):
             f"The features of {n:,} rows through {r:,} landmarks",
             "Use fewer landmarks, or float32 data.",
         )
+        if self._known is not None:
+            return np.ascontiguousarray(self._known.F, dtype=self.dtype)
         if self.points is not None:
             return self.basis.features(self.points)
         Z = np.empty((n, r))
@@ -195,6 +214,8 @@ class LandmarkGram(GramMatrix):
     @cached_property
     def residual(self) -> Array:
         """k(xᵢ, xᵢ) − ‖zᵢ‖², the diagonal of K − K̃."""
+        if self._known is not None:
+            return self._known.left
         assert self.points is not None
         return self.basis.residual(self.points, self._features)
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import ClassVar
 
 from mercer._typing import Array
 from mercer.landmarks.chunks import Chunk, Chunks
@@ -96,6 +97,8 @@ class Passes:
     chunks: Chunks
     evaluations: int = 0
     """Kernel values computed so far."""
+    holds_features: ClassVar[bool] = False
+    """Whether the features of all rows are in memory, so that no pass computes kernel values."""
 
     def sums(
         self, V: Array, rule: Rule, precise: bool = False, whitener: Array | None = None

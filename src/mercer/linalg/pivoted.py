@@ -14,10 +14,12 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
 
 EPS = float(np.finfo(np.float64).eps)
-_FEWEST, _MOST = 8, 256
-"""Proposals of one round."""
+_FEWEST, _MOST = 32, 256
+"""Proposals of one round: fewer make more rounds, each of which reads the whole factor."""
 _BAND = 2048
 """Rows of the factor that grow at once."""
+_SHARED = 1 << 22
+"""Multiplications of a round from which on it is shared by threads: about a millisecond."""
 
 
 class SymmetricRows(Protocol):
@@ -115,7 +117,8 @@ def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
         left[band] -= np.einsum("ij,ij->j", part, part)
 
     # Threads of our own: NumPy and SciPy have a BLAS each, whose threads wait for one another.
-    _parallel.run(task, range(0, len(F), _BAND), _parallel.thread_count())
+    threads = _parallel.thread_count() if len(F) * end * len(old) > _SHARED else 1
+    _parallel.run(task, range(0, len(F), _BAND), threads)
 
 
 def proposal_count(rank: int) -> int:

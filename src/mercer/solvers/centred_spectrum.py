@@ -26,6 +26,8 @@ _SINGLE_TOLERANCE = 1e-6
 """The same in float32, whose own rounding is 6e-8."""
 _LANES = 8
 """Columns of a block are a multiple of this: products with tiles run in lanes of so many."""
+_SMALL = 2_048
+"""Rows up to which K is read faster than wide blocks are made orthogonal: theirs are narrow."""
 _ROUGH = 1e-2
 """Relative residual at which the end of a spectrum is known well enough to speak of it."""
 _FEW_PRODUCTS = 100
@@ -113,7 +115,7 @@ def _lanczos(
             tol=goal / 2 if single else goal,
             floor=rounding,
             random=random,
-            block=_LANES * -(-(2 * count + 4) // _LANES),
+            block=_LANES if n <= _SMALL else _LANES * -(-(2 * count + 4) // _LANES),
             max_products=budget.max_iter,
             deadline=budget.deadline,
         )

@@ -27,8 +27,8 @@ from mercer.problems.processes import MeanProblem
 from mercer.solvers.base import Budget, Outcome, Solver, Status
 from mercer.solvers.gp.evidence_ascent import Optimizer, Optimum, ascend_by, better, climb, maximise
 
-_SMALL = 200
-"""Rows up to which the threads of BLAS wait for each other longer than they work."""
+_SMALL = 512
+"""Rows up to which a second thread of BLAS gains little, and loses much where cores are busy."""
 _FEW = 400
 """Rows up to which a second ascent is cheap."""
 _FINE = 1e-11

@@ -98,9 +98,10 @@ class LandmarkConjugateGradients(Solver[LandmarkRidge, LandmarkFunctions]):
 def normal_matrix(gram: LandmarkGram, alpha: float, tol: float, direct: bool = False) -> Array:
     """Return ΦᵀWΦ in the basis, from as many rows as is worth their time; good for larger λ too.
 
-    ``direct`` asks for all rows in float64.
+    ``direct`` asks for all rows in float64, and so do features that are in memory.
     """
     passes, basis = gram.passes, gram.basis
+    direct = direct or passes.holds_features
     share = 1.0 if direct else worthwhile_share(passes.rows, passes.columns, tol)
     precise = direct or basis.needs_float64(passes.rows, alpha)
     zero = np.zeros((passes.columns, 1))
@@ -112,7 +113,8 @@ def is_direct(gram: LandmarkGram, budget: Budget) -> bool:
 
     It is not where somebody watches the steps.
     """
-    small = gram.passes.rows * gram.passes.columns**2 <= _DIRECT
+    passes = gram.passes
+    small = passes.holds_features or passes.rows * passes.columns**2 <= _DIRECT
     return small and budget.monitor is None and budget.stop(math.inf, 1) is None
 
 
