@@ -87,8 +87,7 @@ class WeightSpace:
     @property
     def entries(self) -> int:
         """The numbers in X."""
-        X = self.rows.X
-        return int(X.nnz if sparse.issparse(X) else X.size)
+        return self.rows.entries
 
     @property
     def length(self) -> int:
