@@ -18,10 +18,11 @@ def _case(scale):
 @pytest.mark.parametrize("scale", [0.0, 1.0, 50.0, 1e4])
 def test_loss_and_derivatives(scale):
     z, signs, C = _case(scale)
-    p = np.empty_like(z)
-    loss, slope, curvature = _fast.logistic.look(z, 0.3, signs, C, p)
+    p, beta = np.empty_like(z), np.empty_like(z)
+    loss, slope, curvature = _fast.logistic.look(z, 0.3, signs, C, p, beta)
     share = expit(z + 0.3)
     np.testing.assert_allclose(p, share, rtol=1e-14)
+    np.testing.assert_allclose(beta, C * signs * expit(-signs * (z + 0.3)), rtol=1e-14)
     assert loss == pytest.approx(float(C @ np.logaddexp(0.0, -signs * (z + 0.3))), rel=1e-13)
     assert slope == pytest.approx(float(C @ ((signs > 0) - share)), rel=1e-12)
     assert curvature == pytest.approx(float(C @ (share * expit(-z - 0.3))), rel=1e-12)
@@ -31,8 +32,8 @@ def test_loss_and_derivatives(scale):
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
 def test_the_best_bias_has_no_slope(scale, start):
     z, signs, C = _case(scale)
-    p = np.empty_like(z)
-    bias, loss = _fast.logistic.best_bias(z, start, signs, C, p, 1e-15)
+    p, beta = np.empty_like(z), np.empty_like(z)
+    bias, loss = _fast.logistic.best_bias(z, start, signs, C, p, beta, 1e-15)
     found = minimize_scalar(lambda b: float(C @ np.logaddexp(0.0, -signs * (z + b))))
     assert loss <= found.fun * (1 + 1e-12)
     np.testing.assert_allclose(p, expit(z + bias), rtol=1e-14)
@@ -40,9 +41,9 @@ def test_the_best_bias_has_no_slope(scale, start):
 
 
 def test_nan_ends_the_search():
-    p = np.empty(3)
+    p, beta, ones = np.empty(3), np.empty(3), np.ones(3)
     nan = np.full(3, np.nan)
-    assert np.isnan(_fast.logistic.best_bias(nan, 0.0, np.ones(3), np.ones(3), p, 1e-15)[1])
+    assert np.isnan(_fast.logistic.best_bias(nan, 0.0, ones, ones, p, beta, 1e-15)[1])
 
 
 def test_shares_of_several_classes_are_their_softmax():
@@ -59,6 +60,32 @@ def test_shares_of_several_classes_are_their_softmax():
     np.testing.assert_allclose(beta, expected, atol=1e-14)
     np.testing.assert_allclose(slopes, expected.sum(axis=0), atol=1e-13)
     np.testing.assert_allclose(loss, -C @ logs[np.arange(20), labels], rtol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
+def test_the_best_biases_have_no_slopes(scale):
+    random = np.random.default_rng(0)
+    F, C = scale * random.normal(size=(90, 3)), random.uniform(0.1, 2, 90)
+    labels, bias = random.integers(3, size=90), np.array([3.0, -1.0, -2.0])
+    P, beta, slopes = np.empty((90, 3)), np.empty((90, 3)), np.empty(3)
+    loss = _fast.logistic.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-12 * C.sum())
+    logs = F + bias - logsumexp(F + bias, axis=1, keepdims=True)
+    np.testing.assert_allclose(P, np.exp(logs), rtol=1e-12)
+    np.testing.assert_allclose(beta, C[:, None] * (np.eye(3)[labels] - P), atol=1e-13)
+    assert loss == pytest.approx(float(-C @ logs[np.arange(90), labels]), rel=1e-12)
+
+
+def test_a_class_without_shares_keeps_its_bias():
+    """Its bias has no curvature, and the others find theirs."""
+    random = np.random.default_rng(0)
+    F, labels, C = random.normal(size=(40, 3)), random.integers(2, size=40), np.ones(40)
+    F[:, 2] = -1e4
+    P, beta, slopes = np.empty((40, 3)), np.empty((40, 3)), np.empty(3)
+    bias = np.array([1.0, -1.0, 0.0])
+    _fast.logistic.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-11)
+    assert bias[2] == 0.0
 
 
 def test_rows_are_centred_and_weighed_in_one_pass():

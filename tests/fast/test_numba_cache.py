@@ -193,9 +193,10 @@ EXERCISES = {
                     LinearSVC(random_state=0, **choice).fit(given, labels)
             for loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
                 LinearSVR(loss=loss, random_state=0).fit(given, X[:, 0])
-            coordinate.FEW_ROWS = coordinate.FEW_COLUMNS = 0  # as for large data
+            usual = coordinate.FEW_ROWS, coordinate.FEW_COLUMNS, coordinate.MOST_WORK
+            coordinate.FEW_ROWS = coordinate.FEW_COLUMNS = coordinate.MOST_WORK = 0  # large data
             LinearSVC(loss="hinge", random_state=0).fit(given, y)
-            coordinate.FEW_ROWS, coordinate.FEW_COLUMNS = 1000, 300
+            coordinate.FEW_ROWS, coordinate.FEW_COLUMNS, coordinate.MOST_WORK = usual
     """,
     "active_set": "",  # with path
     "warm": "from mercer._fast import warm; warm.compile_steps()",

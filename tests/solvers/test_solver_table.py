@@ -63,7 +63,12 @@ from mercer.solvers.gp.laplace import LaplaceEvidence
 from mercer.solvers.landmarks.landmark_newton import LandmarkNewton
 from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
 from mercer.solvers.linear.block_descent import BlockDescent
-from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, DualDescent
+from mercer.solvers.linear.coordinate import (
+    ClassDescent,
+    ColumnDescent,
+    DescentThenNewton,
+    DualDescent,
+)
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear.linear_newton import LinearNewton
@@ -339,12 +344,13 @@ TABLE = [
         )
         for most, share, classes in ((400, 1.0, 2), (400, 0.5, 3), (0, 0.9, 3))
     ),
-    Row(LinearNewton(seeded()), linear.classifier(SIGNS, ONES, False, 1.0), features),
-    Row(LinearNewton(seeded()), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
-    Row(DualDescent(seeded()), linear.classifier(SIGNS, ONES, True, 1.0), features),
-    Row(DualDescent(seeded()), linear.regressor(TARGETS, 0.1 * ONES, 0.1, True), plain),
-    Row(ClassDescent(seeded()), linear.LinearCrammerSinger(LABELS, 0.1 * ONES, 3), plain),
-    Row(ColumnDescent(seeded()), linear.SparseClassifier(SIGNS, ONES), features),
+    Row(LinearNewton(0), linear.classifier(SIGNS, ONES, False, 1.0), features),
+    Row(LinearNewton(0), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
+    Row(DualDescent(0), linear.classifier(SIGNS, ONES, True, 1.0), features),
+    Row(DualDescent(0), linear.regressor(TARGETS, 0.1 * ONES, 0.1, True), plain),
+    Row(DescentThenNewton(0), linear.classifier(SIGNS, 1e3 * ONES, True, 1.0), features),
+    Row(ClassDescent(0), linear.LinearCrammerSinger(LABELS, 0.1 * ONES, 3), plain),
+    Row(ColumnDescent(0), linear.SparseClassifier(SIGNS, ONES), features),
     *(
         Row(solver, problem, features, read=weights, exact_start=True)
         for solver, problem in (

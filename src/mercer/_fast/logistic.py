@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from mercer._fast.jit import jit
+from mercer._fast.exponentials import double
+from mercer._fast.jit import jit, jit_formulas, jit_sums
 from mercer._fast.piecewise import soft
 from mercer._typing import Array, IntArray
 
@@ -12,27 +13,77 @@ _MOST_STEPS = 100
 """Of Newton's method for the bias; few need ten."""
 _LONGEST_STEP = 5.0
 """Of the bias, in units of the log odds."""
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.01)
+"""Of a step of the bias, tried in turn until the slope shrinks."""
+_NEAR = 1_024
+"""Exponentials that are taken at a time: few enough to stay near the core, many for vectors."""
+_FARTHEST_ODDS = 708.0
+"""Log odds whose exponential float64 still holds with all its digits."""
+_DEPENDENT = 1e-12
+"""Pivots, as a share of the largest entry, that are no more than rounding."""
 
 
-@jit
-def look(z: Array, bias: float, signs: Array, C: Array, p: Array) -> tuple[float, float, float]:
-    """Fill ``p`` with the shares of the class +1 at the log odds z + bias.
+@jit_formulas
+def _log_of_one_and(e: float) -> float:
+    """Return log(1 + e) for 0 ≤ e ≤ 1, in a form that loops over rows can take in vectors.
+
+    With s = e/(2 + e) it is 2(s + s³/3 + s⁵/5 + …), and s ≤ 1/3: the first term left away is below
+    2·10⁻¹⁷ of the sum.
+    """
+    s = e / (2.0 + e)
+    t = s * s
+    series = 1 / 33.0
+    series = series * t + 1 / 31.0
+    series = series * t + 1 / 29.0
+    series = series * t + 1 / 27.0
+    series = series * t + 1 / 25.0
+    series = series * t + 1 / 23.0
+    series = series * t + 1 / 21.0
+    series = series * t + 1 / 19.0
+    series = series * t + 1 / 17.0
+    series = series * t + 1 / 15.0
+    series = series * t + 1 / 13.0
+    series = series * t + 1 / 11.0
+    series = series * t + 1 / 9.0
+    series = series * t + 1 / 7.0
+    series = series * t + 1 / 5.0
+    series = series * t + 1 / 3.0
+    series = series * t + 1.0
+    return 2.0 * s * series
+
+
+@jit_sums
+def look(
+    z: Array, bias: float, signs: Array, C: Array, p: Array, beta: Array
+) -> tuple[float, float, float]:
+    """Fill ``p`` with the shares of the class +1 at the log odds z + bias, and β with C([+1] − p).
 
     Returns the loss Σ C log(1 + exp(−s(z + bias))), minus its slope in the bias, and its curvature.
     """
     loss, slope, curvature = 0.0, 0.0, 0.0
-    for i in range(z.size):
-        odds = signs[i] * (z[i] + bias)
-        e = math.exp(-abs(odds))
-        wrong = (e if odds > 0 else 1.0) / (1.0 + e)
-        loss += C[i] * (math.log1p(e) - min(odds, 0.0))
-        slope += C[i] * signs[i] * wrong
-        curvature += C[i] * e / ((1.0 + e) * (1.0 + e))
-        p[i] = wrong if signs[i] < 0 else (1.0 if odds > 0 else e) / (1.0 + e)
+    powers = np.empty(min(z.size, _NEAR))
+    for start in range(0, z.size, _NEAR):
+        stop = min(start + _NEAR, z.size)
+        for i in range(start, stop):
+            powers[i - start] = -abs(z[i] + bias)
+        double(powers[: stop - start])
+        for i in range(start, stop):
+            odds = signs[i] * (z[i] + bias)
+            e = powers[i - start] if abs(odds) < _FARTHEST_ODDS else 0.0
+            share = 1.0 / (1.0 + e)
+            wrong = e * share if odds > 0 else share
+            right = share if odds > 0 else e * share
+            pull = C[i] * wrong
+            # The largest of −odds and 0, which is not a number where the odds are none.
+            loss += C[i] * (_log_of_one_and(e) + 0.5 * (abs(odds) - odds))
+            slope += signs[i] * pull
+            curvature += pull * right
+            p[i] = wrong if signs[i] < 0 else right
+            beta[i] = signs[i] * pull
     return loss, slope, curvature
 
 
-@jit
+@jit_sums
 def look_at_classes(
     F: Array, bias: Array, labels: IntArray, C: Array, P: Array, beta: Array, slopes: Array
 ) -> float:
@@ -40,31 +91,40 @@ def look_at_classes(
 
     ``slopes`` become minus the slopes of the loss in the biases, Σ β. Returns the loss.
     """
-    loss = 0.0
+    loss, count = 0.0, F.shape[1]
     slopes[:] = 0.0
-    for i in range(F.shape[0]):
-        largest = -np.inf
-        for c in range(F.shape[1]):
-            P[i, c] = F[i, c] + bias[c]
-            largest = max(largest, P[i, c])
-        own = P[i, labels[i]] - largest
-        total = 0.0
-        for c in range(F.shape[1]):
-            P[i, c] = math.exp(P[i, c] - largest)
-            total += P[i, c]
-        loss += C[i] * (math.log(total) - own)
-        for c in range(F.shape[1]):
-            P[i, c] /= total
-            beta[i, c] = -C[i] * P[i, c]
-            if c == labels[i]:
-                beta[i, c] = C[i] * (1.0 - P[i, c])
-            slopes[c] += beta[i, c]
+    step = max(1, _NEAR // count)
+    owns = np.empty(step)
+    for start in range(0, F.shape[0], step):
+        stop = min(start + step, F.shape[0])
+        for i in range(start, stop):
+            largest = F[i, 0] + bias[0]
+            for c in range(count):
+                P[i, c] = F[i, c] + bias[c]
+                largest = max(largest, P[i, c])
+            owns[i - start] = P[i, labels[i]] - largest
+            for c in range(count):
+                P[i, c] -= largest
+        double(P[start:stop].reshape(-1))
+        for i in range(start, stop):
+            total = 0.0
+            for c in range(count):
+                total += P[i, c]
+            loss += C[i] * (math.log(total) - owns[i - start])
+            share, price = 1.0 / total, -C[i]
+            for c in range(count):
+                P[i, c] *= share
+                beta[i, c] = price * P[i, c]
+            own = labels[i]
+            beta[i, own] = C[i] * (1.0 - P[i, own])
+            for c in range(count):
+                slopes[c] += beta[i, c]
     return loss
 
 
 @jit
 def best_bias(
-    z: Array, bias: float, signs: Array, C: Array, p: Array, accuracy: float
+    z: Array, bias: float, signs: Array, C: Array, p: Array, beta: Array, accuracy: float
 ) -> tuple[float, float]:
     """Minimise the loss in the bias, from the given one; returns the bias and the loss.
 
@@ -72,7 +132,7 @@ def best_bias(
 
     Newton's method, in which each step has to shrink the slope: halved until it does.
     """
-    loss, slope, curvature = look(z, bias, signs, C, p)
+    loss, slope, curvature = look(z, bias, signs, C, p, beta)
     total = C.sum()
     for _ in range(_MOST_STEPS):
         if abs(slope) <= accuracy * total:
@@ -80,17 +140,109 @@ def best_bias(
         step = slope / curvature if curvature > 0.0 else slope / total
         step = min(max(step, -_LONGEST_STEP), _LONGEST_STEP)
         moved = False
-        for share in (1.0, 0.5, 0.25, 0.1, 0.01):
-            trial = look(z, bias + share * step, signs, C, p)
+        for share in _SHARES:
+            trial = look(z, bias + share * step, signs, C, p, beta)
             if abs(trial[1]) < abs(slope):
                 bias += share * step
                 loss, slope, curvature = trial
                 moved = True
                 break
         if not moved:
-            look(z, bias, signs, C, p)
+            look(z, bias, signs, C, p, beta)
             break
     return bias, loss
+
+
+@jit
+def best_biases(
+    F: Array,
+    bias: Array,
+    labels: IntArray,
+    C: Array,
+    P: Array,
+    beta: Array,
+    slopes: Array,
+    accuracy: float,
+) -> float:
+    """Minimise the loss in the biases of several classes, in place; returns the loss.
+
+    The same method with one slope for each class.
+    """
+    loss = look_at_classes(F, bias, labels, C, P, beta, slopes)
+    total = C.sum()
+    step, before = np.empty(bias.size), np.empty(bias.size)
+    for _ in range(_MOST_STEPS):
+        if np.abs(slopes).max() <= accuracy * total:
+            break
+        biases_along(P, C, slopes, step)
+        longest = np.abs(step).max()
+        if longest == 0.0:
+            step[:] = slopes / total
+        elif longest > _LONGEST_STEP:
+            step *= _LONGEST_STEP / longest
+        before[:] = slopes
+        size = (slopes * slopes).sum()
+        moved = False
+        for share in _SHARES:
+            loss = look_at_classes(F, bias + share * step, labels, C, P, beta, slopes)
+            if (slopes * slopes).sum() < size:
+                bias += share * step
+                moved = True
+                break
+        if not moved:
+            loss = look_at_classes(F, bias, labels, C, P, beta, slopes)
+            break
+    return loss
+
+
+@jit_sums
+def turn_of_slopes(P: Array, C: Array, U: Array, turns: Array) -> None:
+    """Fill ``turns`` with how fast the slopes in the biases grow where functions grow by U."""
+    turns[:] = 0.0
+    for i in range(P.shape[0]):
+        inner = 0.0
+        for c in range(P.shape[1]):
+            inner += P[i, c] * U[i, c]
+        for c in range(P.shape[1]):
+            turns[c] += C[i] * P[i, c] * (U[i, c] - inner)
+
+
+@jit
+def biases_along(P: Array, C: Array, slopes: Array, step: Array) -> None:
+    """Fill ``step`` with Newton's step of the biases of several classes for minus these slopes.
+
+    All biases may grow together and nothing changes; this direction gets a curvature too. Classes
+    that depend on the others, as those whose shares are all 0, stay where they are.
+    """
+    count = slopes.size
+    weighted = P * C.reshape(-1, 1)
+    H = -np.dot(P.T, weighted)
+    totals = weighted.sum(axis=0)
+    H += totals.sum() / count**2
+    largest = 0.0
+    for a in range(count):
+        H[a, a] += totals[a]
+        largest = max(largest, H[a, a])
+    # The factor H = LLᵀ takes the place of the lower half.
+    for a in range(count):
+        for b in range(a + 1):
+            left = H[a, b]
+            for c in range(b):
+                left -= H[a, c] * H[b, c]
+            if a == b:
+                H[a, a] = math.sqrt(left) if left > _DEPENDENT * largest else 0.0
+            else:
+                H[a, b] = left / H[b, b] if H[b, b] > 0.0 else 0.0
+    for a in range(count):
+        left = slopes[a]
+        for c in range(a):
+            left -= H[a, c] * step[c]
+        step[a] = left / H[a, a] if H[a, a] > 0.0 else 0.0
+    for a in range(count - 1, -1, -1):
+        left = step[a]
+        for c in range(a + 1, count):
+            left -= H[c, a] * step[c]
+        step[a] = left / H[a, a] if H[a, a] > 0.0 else 0.0
 
 
 @jit
@@ -101,6 +253,22 @@ def centre_and_weigh(X: Array, means: Array, factors: Array) -> Array:
         for j in range(X.shape[1]):
             Z[i, j] = (X[i, j] - means[j]) * factors[i]
     return Z
+
+
+@jit
+def centre_and_share(X: Array, means: Array, roots: Array, P: Array) -> tuple[Array, Array]:
+    """Return rows √C p ⊗ (x, 1) and √C (x, 1), x less the means, where ``roots`` are √C."""
+    n, d = X.shape
+    count, sized = P.shape[1], d + 1
+    A, Z = np.empty((n, sized)), np.empty((n, count * sized))
+    for i in range(n):
+        for j in range(d):
+            A[i, j] = (X[i, j] - means[j]) * roots[i]
+        A[i, d] = roots[i]
+        for c in range(count):
+            for j in range(sized):
+                Z[i, c * sized + j] = P[i, c] * A[i, j]
+    return Z, A
 
 
 @jit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,11 @@ class DesignRows:
         """The number of weights, the one of the intercept included."""
         return int(self.X.shape[1]) + (self.constant != 0)
 
+    @property
+    def entries(self) -> int:
+        """The numbers in X, those that are stored."""
+        return int(self.X.nnz if sparse.issparse(self.X) else self.X.size)
+
     def dot(self, w: Array) -> Array:
         """Return w·x̃ᵢ for every row; ``w`` may have several columns, one for each machine."""
         z: Array = self.X @ w[: self.X.shape[1]]
@@ -47,10 +53,15 @@ class DesignRows:
 
     def combine(self, beta: Array) -> Array:
         """Return Σ βᵢ x̃ᵢ; ``beta`` may have several columns, one for each machine."""
-        total: Array = self.X.T @ beta
+        total: Array = self._transposed @ beta
         if not self.constant:
             return total
         return np.concatenate([total, self.constant * beta.sum(axis=0, keepdims=True)])
+
+    @cached_property
+    def _transposed(self) -> Matrix:
+        """Xᵀ; that of a sparse matrix takes longer to make than a product with it."""
+        return self.X.T
 
     def squared_norms(self) -> Array:
         """Return ‖x̃ᵢ‖²."""

@@ -22,8 +22,8 @@ from mercer.problems.design_products import Bounded, DesignProducts, square_boun
 from mercer.problems.linear import DesignRows
 from mercer.problems.products import Products
 
-_MOST_BIAS_STEPS, _LONGEST_BIAS_STEP, _ROUNDING = 100, 5.0, 1e-15
-"""Newton's steps for a bias and their longest, in units of the log odds; rounding of float64."""
+_ROUNDING = 1e-15
+"""Slopes of a bias, as a share of Σ C, that float64 can tell from zero."""
 _DEPENDENT = 1e-6
 """Pivots, as a share of the largest, from which a matrix is no longer inverted by its factor."""
 _ENTROPY_ERROR = 48 * EPSILON
@@ -118,54 +118,48 @@ class LogisticProblem:
         ``bias`` is where the search for it starts; it ends with slopes of ``accuracy`` Σ C.
         """
         b = self._first_bias() if bias is None else bias
-        if self.classes == 2 and self.intercept:
-            p = np.empty(len(F))
-            best, loss = _fast.logistic.best_bias(
-                _odds(F), float(b[0]), self.signs, self.C, p, accuracy
-            )
-            return self._binary_view(p, np.array([best]), loss)
-        view = self.view(F, b)
         if not self.intercept:
-            return view
-        slope = view.slopes
-        for _ in range(_MOST_BIAS_STEPS):
-            size = float(np.abs(slope).max())
-            if size <= accuracy * float(self.C.sum()):
-                break
-            step: Array = self.bias_inverse(view) @ slope
-            if not step.any():
-                step = slope / float(self.C.sum())
-            step *= min(1.0, _LONGEST_BIAS_STEP / float(np.abs(step).max()))
-            # Along Newton's direction the slope shrinks, unless rounding is all that is left.
-            for share in (1.0, 0.5, 0.25, 0.1, 0.01):
-                trial = self.view(F, view.bias + share * step)
-                after = trial.slopes
-                if float(np.linalg.norm(after)) < float(np.linalg.norm(slope)):
-                    break
-            else:
-                break
-            view, slope = trial, after
-        return view
+            return self.view(F, b)
+        if self.classes == 2:
+            p, beta = np.empty(len(F)), np.empty(len(F))
+            best, loss = _fast.logistic.best_bias(
+                _odds(F), float(b[0]), self.signs, self.C, p, beta, accuracy
+            )
+            return _binary_view(p, beta, np.array([best]), loss)
+        F = np.ascontiguousarray(F, dtype=np.float64)
+        P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
+        b = np.array(b, dtype=np.float64)
+        loss = _fast.logistic.best_biases(F, b, self.labels, self.C, P, B, slopes, accuracy)
+        return View(P, B, b, loss, slopes)
 
     def view(self, F: Array, bias: Array) -> View:
         """Return shares, weights and loss at values F with a given bias."""
         if self.classes == 2:
-            p = np.empty(len(F))
-            loss = _fast.logistic.look(_odds(F), float(bias[0]), self.signs, self.C, p)[0]
-            return self._binary_view(p, bias, loss)
+            p, beta = np.empty(len(F)), np.empty(len(F))
+            loss = _fast.logistic.look(_odds(F), float(bias[0]), self.signs, self.C, p, beta)[0]
+            return _binary_view(p, beta, bias, loss)
         F = np.ascontiguousarray(F, dtype=np.float64)
-        P, beta, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
-        loss = _fast.logistic.look_at_classes(F, bias, self.labels, self.C, P, beta, slopes)
-        return View(P, beta, bias, loss, slopes)
+        P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
+        loss = _fast.logistic.look_at_classes(F, bias, self.labels, self.C, P, B, slopes)
+        return View(P, B, bias, loss, slopes)
+
+    def bias_along(self, view: View, U: Array) -> Array:
+        """Return how fast the best bias moves where the values of the functions move by U."""
+        if not self.intercept:
+            return np.zeros(self.functions)
+        if self.classes == 2:
+            weights = self.curvatures(view)[:, 0]
+            total = float(weights.sum())
+            return -(weights @ U) / total if total > 0 else np.zeros(1)
+        turns, step = np.empty(self.classes), np.empty(self.classes)
+        _fast.logistic.turn_of_slopes(view.P, self.C, np.ascontiguousarray(U), turns)
+        _fast.logistic.biases_along(view.P, self.C, turns, step)
+        return -step
 
     @cached_property
     def signs(self) -> Array:
         """+1 for rows of the second of two classes, −1 for those of the first."""
         return np.where(self.labels > 0, 1.0, -1.0)
-
-    def _binary_view(self, p: Array, bias: Array, loss: float) -> View:
-        beta = self.C * ((self.labels > 0) - p)
-        return View(p[:, None], beta[:, None], bias, loss, beta.sum(keepdims=True))
 
     def second_derivative(self, view: View) -> Callable[[Array], Array]:
         """Return U ↦ the second derivative of the loss times U, the bias following along."""
@@ -297,6 +291,10 @@ def _square_error(coefficients: Array, found: Products, few: float) -> float:
     """Return what rounding may have done to the sum of cᵀKc over the functions."""
     size = np.abs(coefficients)
     return float(np.vdot(size, found.errors)) + few * float(np.vdot(size, np.abs(found.F)))
+
+
+def _binary_view(p: Array, beta: Array, bias: Array, loss: float) -> View:
+    return View(p[:, None], beta[:, None], bias, loss, beta.sum(keepdims=True))
 
 
 def _odds(F: Array) -> Array:

@@ -12,12 +12,12 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.linear import LinearAnswer, classifier, regressor
 from mercer.solvers.base import Budget
-from mercer.solvers.linear.coordinate import DualDescent, linear_solver
+from mercer.solvers.linear.coordinate import DescentThenNewton, DualDescent, linear_solver
 from mercer.solvers.linear.linear_newton import LinearNewton
 from tests.estimators import cases
 
 LOSSES = ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"]
-METHODS = {"newton": LinearNewton, "descent": DualDescent}
+METHODS = {"newton": LinearNewton, "descent": DualDescent, "both": DescentThenNewton}
 
 
 def machine(loss, **parameters):
@@ -107,7 +107,7 @@ def test_both_methods_close_the_gap(loss, layout, method, seed):
     C = C / C.mean() + 0.01
     gram = FeatureGram.of_rows(layout(X))
     problem = problem_of(loss, value, signs, C, constant=seed % 2)
-    method = METHODS[method](np.random.RandomState(seed))
+    method = METHODS[method](seed)
     found = method.solve(problem, gram, Budget(tol=1e-6, max_iter=200_000))
     certificate = problem.certify(found.value, gram)
     assert found.status == "optimal"
@@ -120,7 +120,7 @@ def test_both_methods_close_the_gap(loss, layout, method, seed):
 def test_certificate_is_the_textbooks_and_sees_corruption(loss):
     X, value, signs, C = data(3, rows=40, columns=4)
     gram, problem = FeatureGram.of_rows(X), problem_of(loss, value, signs, C, constant=1.0)
-    method = linear_solver(problem, gram, np.random.RandomState(0))
+    method = linear_solver(problem, gram, 0)
     w, beta = method.solve(problem, gram, Budget(tol=1e-8, max_iter=1000)).value
     y = value if "epsilon" in loss else signs
     good = problem.certify(LinearAnswer(w, beta), gram)
@@ -165,7 +165,7 @@ def test_start_from_a_sample_and_iterative_systems_change_nothing():
     direct = LinearSVC(loss="hinge").fit(X, signs)
     problem = problem_of("hinge", value, signs, np.ones(2000), constant=1.0)
     for largest in (2000, 3):
-        method = LinearNewton(np.random.RandomState(0), least_sample=50, largest_system=largest)
+        method = LinearNewton(0, least_sample=50, largest_system=largest)
         found = method.solve(problem, FeatureGram.of_rows(X), Budget(direct.tol))
         assert found.certificate.relative_gap < 1e-6
         np.testing.assert_allclose(found.value.w[None, :-1], direct.coef_, atol=1e-4)

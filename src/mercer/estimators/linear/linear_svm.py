@@ -53,6 +53,7 @@ from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.linear_judge import judge_margins
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
+from mercer.estimators.svm.classes import numbered
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import OPTIMAL_GAP, Certificate
@@ -144,6 +145,11 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
     @property
     def _budget(self) -> Budget:
         return Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
+
+    def _seeds(self, count: int) -> list[int]:
+        """Return a seed for each of so many machines."""
+        random = check_random_state(self.random_state)
+        return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=count)]
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> _Weighted:
         """Return the rows whose weight is positive, their places and C times their weights."""
@@ -272,7 +278,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         X, y = self._read(X, y, labels=True)
         if y.dtype.kind not in "iub":
             check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_, labels = numbered(y)
         if len(self.classes_) < 2:
             raise InvalidInput(
                 "This solver needs samples of at least 2 classes in the data, but the data "
@@ -305,17 +311,15 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         problem = LinearCrammerSinger(
             labels, read.C * factors[labels], len(self.classes_), constant=self._constant
         )
-        random = check_random_state(self.random_state)
-        return ClassDescent(random).solve(problem, read.gram, self._budget)
+        return ClassDescent(self._seeds(1)[0]).solve(problem, read.gram, self._budget)
 
     def _solve_each(
         self, read: _Weighted, labels: IntArray, factors: Array
     ) -> list[Solution[LinearAnswer]]:
         """Solve one class against the others, each class in turn; two classes are one machine."""
-        random = check_random_state(self.random_state)
         binary = len(self.classes_) == 2
         positives = [1] if binary else list(range(len(self.classes_)))
-        seeds = random.randint(np.iinfo(np.int32).max, size=len(positives))
+        seeds = self._seeds(len(positives))
         solutions: list[Any] = [None] * len(positives)
 
         def task(at: int) -> None:
@@ -324,14 +328,13 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
             others = factors[0] if binary else 1.0
             weights = read.C * np.where(mine, factors[positives[at]], others)
             signs = np.where(mine, 1.0, -1.0)
-            order = np.random.RandomState(seeds[at])
             if self.penalty == "l1":
                 thin = SparseClassifier(signs, weights, constant=self._constant)
-                solutions[at] = ColumnDescent(order).solve(thin, read.gram, self._budget)
+                solutions[at] = ColumnDescent(seeds[at]).solve(thin, read.gram, self._budget)
             else:
                 squared = self.loss == "squared_hinge"
                 problem = classifier(signs, weights, squared, self._constant)
-                method = linear_solver(problem, read.gram, order)
+                method = linear_solver(problem, read.gram, seeds[at])
                 solutions[at] = method.solve(problem, read.gram, self._budget)
 
         if binary:
@@ -393,7 +396,7 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
         weights, gram, kept, C = self._read_weights(X, sample_weight)
         targets = np.asarray(y, dtype=np.float64).ravel()[kept]
         problem = regressor(targets, C, float(self.epsilon), squared, self._constant)
-        method = linear_solver(problem, gram, check_random_state(self.random_state))
+        method = linear_solver(problem, gram, self._seeds(1)[0])
         solutions = [method.solve(problem, gram, self._budget)]
         runs = Training.runs_of(solutions)
         self._await_judgement(Training(X, y, weights, runs, OPTIMAL_GAP, self.tol))

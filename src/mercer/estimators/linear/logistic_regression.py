@@ -42,6 +42,7 @@ from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
+from mercer.estimators.svm.classes import numbered
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import OPTIMAL_GAP, Certificate
@@ -351,7 +352,7 @@ def read_classes(y: Targets) -> tuple[Any, IntArray]:
     """Return the classes and the place of each label among them."""
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"):
         check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    classes, labels = numbered(np.asarray(y))
     if len(classes) < 2:
         raise InvalidInput(
             "This solver needs samples of at least 2 classes in the data, but the data contains "

@@ -41,7 +41,7 @@ class ClassLabels:
         labels = y if plain else column_or_1d(y, warn=True)
         if not plain:
             check_classification_targets(y)
-        classes, codes = _numbered(labels)
+        classes, codes = numbered(labels)
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class"
@@ -49,7 +49,7 @@ class ClassLabels:
         return cls(classes, np.asarray(codes, dtype=np.intp), labels)
 
 
-def _numbered(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], IntArray]:
+def numbered(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], IntArray]:
     """Return what ``np.unique`` does, without sorting where labels are whole numbers near 0."""
     if labels.dtype.kind in "iu" and labels.size:
         least, most = int(labels.min()), int(labels.max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,23 +24,35 @@ from mercer.solvers.linear.linear_newton import LinearNewton
 
 FEW_ROWS, FEW_COLUMNS = 1_000, 300
 """Up to so many rows or columns Newton's method is used: its systems are small."""
+MOST_WORK = 1 << 32
+"""Products of numbers in a system of more columns up to which Newton's method is used too: about a
+tenth of a second, of which a few are needed where dual descent takes hundreds of passes."""
+_FIRST_PASSES, _FIRST_SPARSE_PASSES = 30, 100
+"""Passes of dual descent that cost about as much as Newton's method on wide data, whose systems are
+dense even where the data are sparse."""
+_SHARPER, _GAP = 0.1, 1e-4
+"""How much sharper than ``tol`` these passes are, and the relative gap at their end as a share of
+it: Newton's method, whose place they take, leaves no less."""
 
 
 def linear_solver(
-    problem: LinearProblem, gram: GramMatrix, random: np.random.RandomState
+    problem: LinearProblem, gram: GramMatrix, seed: int
 ) -> Solver[LinearProblem, LinearAnswer]:
     """Return the method for so many rows and columns."""
     rows = problem.rows(gram)
-    if len(rows) <= FEW_ROWS or rows.columns <= FEW_COLUMNS:
-        return LinearNewton(random)
-    return DualDescent(random)
+    n, d = len(rows), rows.columns
+    if n < d and n <= FEW_ROWS and problem.D.all():
+        return DescentThenNewton(seed)
+    if n <= FEW_ROWS or d <= FEW_COLUMNS or (n >= d and rows.entries * d <= MOST_WORK):
+        return LinearNewton(seed)
+    return DualDescent(seed)
 
 
 @dataclass(frozen=True)
 class DualDescent(FeatureSolver[LinearProblem, LinearAnswer]):
     """Dual coordinate descent in random order, with shrinking, until no slope exceeds ``tol``."""
 
-    random: np.random.RandomState
+    seed: int
 
     def run(
         self, problem: LinearProblem, gram: GramMatrix, budget: Budget, start: LinearAnswer | None
@@ -48,7 +60,7 @@ class DualDescent(FeatureSolver[LinearProblem, LinearAnswer]):
         rows = problem.rows(gram)
         w, beta = _begin(start, rows.columns, len(rows))
         matrix = (*_layout(rows), rows.squared_norms())
-        state = _random_state(self.random)
+        state = _generator(self.seed)
 
         def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
             return _fast.coordinate.descend(
@@ -61,10 +73,39 @@ class DualDescent(FeatureSolver[LinearProblem, LinearAnswer]):
 
 
 @dataclass(frozen=True)
+class DescentThenNewton(FeatureSolver[LinearProblem, LinearAnswer]):
+    """A few passes of dual descent, and Newton's method from where they end if that is too early.
+
+    Rows of many columns have little in common, so that multipliers of squared losses hardly depend
+    on each other: a few passes are enough, unless C is large.
+    """
+
+    seed: int
+
+    def run(
+        self, problem: LinearProblem, gram: GramMatrix, budget: Budget, start: LinearAnswer | None
+    ) -> Outcome[LinearAnswer]:
+        most = budget.max_iter
+        thin = sparse.issparse(problem.rows(gram).X)
+        few = _FIRST_SPARSE_PASSES if thin else _FIRST_PASSES
+        few = few if most < 0 else min(few, most)
+        brief = budget.but(max_iter=few, tol=_SHARPER * budget.tol)
+        first = DualDescent(self.seed).run(problem, gram, brief, start)
+        done = first.status not in (Status.OPTIMAL, Status.MAX_ITER) or first.iterations == most
+        if first.status is Status.OPTIMAL:
+            done = problem.certify(first.value, gram).relative_gap <= _GAP * budget.tol
+        if done:
+            return first
+        rest = budget if most < 0 else budget.but(max_iter=most - first.iterations)
+        found = LinearNewton(self.seed).run(problem, gram, rest, first.value)
+        return replace(found, iterations=first.iterations + found.iterations)
+
+
+@dataclass(frozen=True)
 class ClassDescent(FeatureSolver[LinearCrammerSinger, LinearAnswer]):
     """All classes at once, row by row; w has one column for each class."""
 
-    random: np.random.RandomState
+    seed: int
 
     def run(
         self,
@@ -77,7 +118,7 @@ class ClassDescent(FeatureSolver[LinearCrammerSinger, LinearAnswer]):
         W, alpha = _begin(start, (rows.columns, problem.classes), (len(rows), problem.classes))
         data, indices, starts, _, constant = _layout(rows)
         matrix = data, indices, starts, constant, rows.squared_norms()
-        state = _random_state(self.random)
+        state = _generator(self.seed)
 
         def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
             return _fast.coordinate.descend_classes(
@@ -92,7 +133,7 @@ class ClassDescent(FeatureSolver[LinearCrammerSinger, LinearAnswer]):
 class ColumnDescent(FeatureSolver[SparseClassifier, LinearAnswer]):
     """A machine with the ℓ₁ penalty, one weight at a time."""
 
-    random: np.random.RandomState
+    seed: int
 
     def run(
         self,
@@ -110,7 +151,7 @@ class ColumnDescent(FeatureSolver[SparseClassifier, LinearAnswer]):
         matrix = columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64)
         w = np.zeros(rows.columns) if start is None else start.w.copy()
         margins = np.ones(len(rows)) - (columns @ w if w.any() else 0.0)
-        state = _random_state(self.random)
+        state = _generator(self.seed)
 
         def visit(order: IntArray, active: int, threshold: float) -> tuple[int, float]:
             return _fast.coordinate.descend_columns(
@@ -170,5 +211,6 @@ def _layout(rows: DesignRows) -> tuple[Array, IntArray, IntArray, int, float]:
     return X.data, indices, starts, X.shape[1], rows.constant
 
 
-def _random_state(random: np.random.RandomState) -> NDArray[np.uint64]:
-    return random.randint(1, 2**31 - 1, size=1).astype(np.uint64)
+def _generator(seed: int) -> NDArray[np.uint64]:
+    """Return the state of the generator that compiled code shuffles by: any number but 0."""
+    return np.array([seed + 1], np.uint64)

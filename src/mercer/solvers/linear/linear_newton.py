@@ -27,7 +27,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
 from mercer.gram.base import GramMatrix
-from mercer.linalg.pcg import conjugate_gradients, residual_above
+from mercer.linalg.pcg import ConjugateSteps, conjugate_gradients, residual_above
 from mercer.problems.linear import DesignRows, LinearAnswer, LinearProblem
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
@@ -55,6 +55,10 @@ SAMPLE_SHARE, SAMPLE_TOLERANCE = 16, 0.02
 CONJUGATE_STEPS = 200
 """Most steps of conjugate gradients on a system that is too large to be factored."""
 
+FEW_CONJUGATE_STEPS, STEP_COST = 60, 40_000
+"""Steps of conjugate gradients after which a sparse system is factored after all, and what one of
+them costs beside its products, in products of numbers: 20 µs."""
+
 _ROUGH_SYSTEM = 1e-2
 """How far down conjugate gradients bring the residual: Newton's line search forgives the rest."""
 
@@ -72,7 +76,7 @@ class LinearNewton(FeatureSolver[LinearProblem, LinearAnswer]):
 
     Parameters
     ----------
-    random : RandomState
+    seed : int
         Draws the rows of a first sample.
     least_sample : int
         The fewest rows of a sample that are worth it.
@@ -80,7 +84,7 @@ class LinearNewton(FeatureSolver[LinearProblem, LinearAnswer]):
         Rows or columns of the largest system that is factored.
     """
 
-    random: np.random.RandomState
+    seed: int
     least_sample: int = 4_000
     largest_system: int = 2_000
 
@@ -101,7 +105,7 @@ class LinearNewton(FeatureSolver[LinearProblem, LinearAnswer]):
         m = n // SAMPLE_SHARE
         if m < max(self.least_sample, 10 * rows.columns):
             return Outcome(LinearAnswer(np.zeros(rows.columns), np.zeros(n)), Status.MAX_ITER)
-        some = np.sort(self.random.permutation(n)[:m])
+        some = np.sort(np.random.RandomState(self.seed).permutation(n)[:m])
         share = n / m
         lo, hi, D = problem.lo[some] * share, problem.hi[some] * share, problem.D[some] / share
         sample = replace(problem, p=problem.p[some], lo=lo, hi=hi, D=D)
@@ -292,18 +296,20 @@ def _newton_step(
     m, d = len(active), rows.columns
     if m == 0:
         return gradient
+    part = None
+    if sparse.issparse(rows.X):
+        share = rows.entries * m // len(rows)
+        if 3 * FEW_CONJUGATE_STEPS * (4 * share + STEP_COST) < min(m, d) ** 3:
+            part = rows.take(active)
+            steps = _conjugate_step(part, gain, gradient, FEW_CONJUGATE_STEPS)
+            if steps.status == "optimal":
+                return steps.x
     if d <= min(m, largest):
         factor = _factor(_weighted_gram(rows, active, gain))
         return _solve(factor, gradient)
-    part, root = rows.take(active), np.sqrt(gain)
+    part, root = rows.take(active) if part is None else part, np.sqrt(gain)
     if m > largest:
-        # B is too large to be factored: a direction good to a hundredth will do.
-        return conjugate_gradients(
-            lambda p: p + part.combine(gain * part.dot(p)),
-            gradient,
-            going=residual_above(_ROUGH_SYSTEM, gradient),
-            max_iter=CONJUGATE_STEPS,
-        ).x
+        return _conjugate_step(part, gain, gradient, CONJUGATE_STEPS).x
     thin = sparse.issparse(part.X)
     scaled = part.X.multiply(root[:, None]).tocsr() if thin else part.X * root[:, None]
     outer = scaled @ scaled.T
@@ -317,6 +323,16 @@ def _newton_step(
 
     s = inverse(gradient)
     return s + inverse(gradient - s - part.combine(gain * part.dot(s)))
+
+
+def _conjugate_step(part: DesignRows, gain: Array, gradient: Array, most: int) -> ConjugateSteps:
+    """Solve the same system without forming it, to a hundredth: that will do for a direction."""
+    return conjugate_gradients(
+        lambda p: p + part.combine(gain * part.dot(p)),
+        gradient,
+        going=residual_above(_ROUGH_SYSTEM, gradient),
+        max_iter=most,
+    )
 
 
 def _weighted_gram(rows: DesignRows, active: IntArray, gain: Array) -> Array:

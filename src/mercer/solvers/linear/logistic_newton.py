@@ -20,8 +20,11 @@ from mercer.solvers.linear.logistic_spaces import Element, FunctionSpace, Space,
 SHARPNESS = 1e-4
 """The relative gap at the end, as a share of ``tol``: 1e-8 with the default of 1e-4."""
 _BIAS_SHARPNESS, _ROUNDING = 1e-6, 1e-15
-"""The slope of a bias on the way, as a share of ``tol`` times Σ C, and the least that float64 has:
+"""The slope of a bias at the end, as a share of ``tol`` times Σ C, and the least that float64 has:
 1e-10 of Σ C with the default of 1e-4. Certificates have the best bias that there is."""
+_ROUGHEST_BIAS, _ROUGH_BIAS = 1e-4, 1e-3
+"""The same on the way, where a share of the largest slope of the weights is enough: steps are as
+many with a sharper one."""
 _SMALL = 1 << 20
 """Numbers in a matrix up to which one thread is faster than two."""
 _SECANT_STEPS, _NEWTON_STEPS = 60, 40
@@ -106,6 +109,7 @@ def _descend(
     view = problem.with_best_bias(w.values, accuracy=accuracy)
     total = float(problem.C.sum())
     steps, best, status = 0, math.inf, None
+    settled = True  # whether the bias is as good as it has to be at the end
     memory = space.memory(problem, view) if _affords_secants(budget) else None
     while status is None:
         V = Element(space, space.adjoint(view.beta))
@@ -120,7 +124,11 @@ def _descend(
         done = (near and slope <= budget.tol) or still
         status = Status.OPTIMAL if done else budget.stop(slope, steps)
         if status is not None:
-            break
+            if settled:
+                break
+            view, settled = problem.with_best_bias(w.values, view.bias, accuracy), True
+            status = None
+            continue
         best, steps = min(best, norm), steps + 1
         if memory is not None and steps <= _SECANT_STEPS:
             memory.see(w.coef, g.coef)
@@ -130,12 +138,14 @@ def _descend(
         if problem.functions > 1:
             # Only differences of functions matter to the loss; the penalty wants their sum zero.
             d = Element(space, d.coef - d.coef.mean(axis=1, keepdims=True))
-        moved = _search(problem, w, view, d, g.dot(d), value, accuracy)
+        rough = max(min(_ROUGH_BIAS * slope, _ROUGHEST_BIAS), accuracy)
+        moved = _search(problem, w, view, d, g.dot(d), value, rough)
         if moved is None:
             status = Status.STALLED
         else:
             w, view = moved
-    seen = problem.penalised and near and budget.gap < math.inf
+            settled = float(np.abs(view.slopes).max()) <= accuracy * total
+    seen = problem.penalised and near and settled and budget.gap < math.inf
     return Outcome(LogisticAnswer(w.coef, view.bias), status, steps, gap_seen=seen)
 
 
@@ -169,11 +179,12 @@ def _search(
 ) -> tuple[Element, View] | None:
     """Halve the step until the objective falls enough."""
     trial, after = w, view
+    turn = problem.bias_along(view, d.values)
 
     def along(share: float) -> float:
         nonlocal trial, after
         trial = w.plus(share, d)
-        after = problem.with_best_bias(trial.values, view.bias, accuracy)
+        after = problem.with_best_bias(trial.values, view.bias + share * turn, accuracy)
         return after.loss + (trial.dot(trial) / 2 if problem.penalised else 0.0)
 
     step = backtrack(along, value, slope, hidden=_HIDDEN, smallest=_SHORTEST_STEP)

@@ -87,8 +87,7 @@ class WeightSpace:
     @property
     def entries(self) -> int:
         """The numbers in X."""
-        X = self.rows.X
-        return int(X.nnz if sparse.issparse(X) else X.size)
+        return self.rows.entries
 
     @property
     def length(self) -> int:
@@ -218,36 +217,23 @@ class WeightSpace:
         mean: Array = np.zeros(d)
         if problem.intercept and total > 0:
             mean = self.rows.combine(weights.sum(axis=1)) / total
-        H = np.zeros((k * d, k * d))
-        U = np.zeros((k * d, k))
-        step = max(256, _BLOCK // d)
+        sized = d + (k > 1)
+        H, own = np.zeros((k * sized, k * sized)), np.zeros((sized, k * sized))
+        step = max(256, _BLOCK // (k * sized))
         for start in range(0, len(self.rows), step):
             part = slice(start, start + step)
             X = self.rows.X[part]
             if self.rows.constant:
                 X = np.column_stack([X, np.full(len(X), self.rows.constant)])
             if k == 1:
-                X = _fast.logistic.centre_and_weigh(X, mean, np.sqrt(weights[part, 0]))
-                H += X.T @ X
+                Z = _fast.logistic.centre_and_weigh(X, mean, np.sqrt(weights[part, 0]))
+                H += Z.T @ Z
                 continue
-            X = X - mean
-            P, C = view.P[part], problem.C[part]
-            for a in range(k):
-                mine = slice(a * d, a * d + d)
-                for b in range(a + 1):
-                    w = C * P[:, a] * ((a == b) - P[:, b])
-                    weighted = X * w[:, None]
-                    H[mine, b * d : b * d + d] += weighted.T @ X
-                    U[mine, b] += weighted.sum(axis=0)
-        if k > 1:
-            for a in range(k):
-                for b in range(a):
-                    mine, other = slice(a * d, a * d + d), slice(b * d, b * d + d)
-                    H[other, mine] = H[mine, other].T
-                    U[other, a] = U[mine, b]
-            if problem.intercept:
-                H -= U @ problem.bias_inverse(view) @ U.T
-        return H
+            root = np.sqrt(problem.C[part])
+            Z, A = _fast.logistic.centre_and_share(X, mean, root, view.P[part])
+            H -= Z.T @ Z
+            own += A.T @ Z
+        return H if k == 1 else _without_biases(problem, view, H, own)
 
     def _sparse_hessian(self, problem: LogisticProblem, view: View) -> Array:
         X = self.rows.X
@@ -324,6 +310,24 @@ class FunctionSpace:
             return None
         y = _row_multipliers(problem, view, self.K, r.values[:, 0])
         return None if y is None else np.asarray(r.coef - y[:, None])
+
+
+def _without_biases(problem: LogisticProblem, view: View, H: Array, own: Array) -> Array:
+    """Return the second derivative of the loss in the weights of several functions.
+
+    ``H`` is −ZᵀZ of the rows z = √C p ⊗ (x, 1), and ``own`` the matrix of Σ Cp (x, 1)(x, 1)ᵀ, one
+    block for each function, which belong on the diagonal. The biases follow the weights.
+    """
+    k, sized = problem.functions, len(own)
+    for a in range(k):
+        mine = slice(a * sized, (a + 1) * sized)
+        H[mine, mine] += own[:, mine]
+    parts = H.reshape(k, sized, k, sized)
+    W = parts[:, :-1, :, :-1].reshape(k * (sized - 1), -1)
+    if problem.intercept:
+        U = parts[:, :-1, :, -1].reshape(len(W), k)
+        W -= U @ problem.bias_inverse(view) @ U.T
+    return np.ascontiguousarray(W)
 
 
 def _solve_factored(factor: tuple[Array, bool], R: Array) -> Array:
