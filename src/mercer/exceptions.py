@@ -2,16 +2,16 @@
 
 from typing import Any
 
-_LONGEST_NAME = 60
+LONGEST_NAME = 60
 """Characters of a name in a message: more are no help, and hide the rest of it."""
 
 
 def shown(name: Any) -> str:
     """Return a name from the data as messages quote it: shortened where it is long."""
     text = repr(name)
-    if len(text) <= _LONGEST_NAME:
+    if len(text) <= LONGEST_NAME:
         return text
-    return f"{text[:_LONGEST_NAME]}… ({len(str(name)):,} characters)"
+    return f"{text[:LONGEST_NAME]}… ({len(str(name)):,} characters)"
 
 
 class MercerError(Exception):

@@ -247,11 +247,11 @@ class Fuzzer:
                 assert np.array_equal(values, got[method]), f"{name}: {method} differs"
 
 
-def limit_memory():
+def limit_memory(most=MEMORY):
     """Let this process take a bounded amount of memory from here on."""
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + most, used + most))
 
 
 def main(arguments=None):

@@ -383,3 +383,26 @@ def test_a_long_name_does_not_fill_the_screen(tmp_path):
     with pytest.raises(InvalidInput, match=r"nnn… \(10,000 characters\)") as caught:
         read_table(tmp_path / "t.csv", target="c")
     assert len(str(caught.value)) < 600
+
+
+def test_a_target_without_columns_is_refused(tmp_path):
+    path = tmp_path / "alone.csv"
+    path.write_text("y\n1\n2\n1\n")
+    with pytest.raises(InvalidInput, match="no column besides the target 'y'"):
+        read_table(path, "y")
+    assert len(read_table(path, False)) == 3
+
+
+def test_marks_of_encodings_alone_are_an_empty_file(tmp_path):
+    path = tmp_path / "marks.csv"
+    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf\r")
+    with pytest.raises(InvalidInput, match="is empty"):
+        read_table(path, False)
+
+
+def test_a_long_name_of_a_column_that_is_left_out_is_not_quoted_whole(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("a" * 4000 + ",y\n5,0\n5,1\n5,0\n")
+    with pytest.raises(InvalidInput, match="no column is left") as caught:
+        read_table(path, "y").prepare()
+    assert len(str(caught.value)) < 400

@@ -39,7 +39,7 @@ def read_csv(
     text = decode(source, encoding)
     sample = [line for line in _first_lines(text) if line.strip()][:_SAMPLE_LINES]
     if not sample:
-        raise InvalidInput(f"{source.name} is empty. Give a file with a line for each object.")
+        raise _empty(source.name)
     notes: list[str] = []
     if header is None and _counts_come_first(text, sample):
         # A blank line in its place: places in the file stay what they are.
@@ -56,6 +56,8 @@ def read_csv(
         notes.append(f"Values are separated by {_DELIMITERS[delimiter]}.")
     style = _Style(delimiter or _NO_DELIMITER)
     frame = _parse(text, style, source.name)
+    if not len(frame):  # marks of encodings alone are no line
+        raise _empty(source.name)
     if _quotes_join_lines(text, style, len(frame)):
         style = _Style(style.delimiter, quoted=False)
         frame = _parse(text, style, source.name)
@@ -64,6 +66,10 @@ def read_csv(
     named = _has_header(sample, style, names) if header is None else header
     frame = _name_columns(frame, named, source.name, notes)
     return RawTable(frame, _Lines(text, style, named), tuple(notes), untyped=True)
+
+
+def _empty(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} is empty. Give a file with a line for each object.")
 
 
 def _first_lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import DataSource, Frame, Targets
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import LONGEST_NAME, InvalidInput, InvalidParameter, shown
 from mercer.io.column_kinds import USED, Column, describe_columns
 from mercer.io.read_formats import read_raw
 from mercer.io.table_cells import Place, in_row, plain, typed
@@ -129,7 +129,10 @@ class Table:
                 given = learn_fill(values, column.kind) if fill else None
                 columns.append(ColumnSchema(str(column.name), column.kind, given))
         if not columns:
-            aside = "; ".join(f"{column.name}: {column.reason}" for column in self.columns[:8])
+            names = [str(column.name) for column in self.columns[:8]]
+            short = [name if len(name) <= LONGEST_NAME else shown(name) for name in names]
+            reasons = [column.reason for column in self.columns[:8]]
+            aside = "; ".join(map(": ".join, zip(short, reasons, strict=True)))
             raise InvalidInput(f"{self.source}: no column is left to learn from ({aside}).")
         return Schema(tuple(columns), **shared)
 
@@ -207,6 +210,11 @@ def read_table(
     if target is None and found.target is not None:
         target = found.target
     name, note = choose_target(names, target, found.name)
+    if names == [name]:
+        raise InvalidInput(
+            f"{found.name} has no column besides the target {shown(name)}, so there is nothing to "
+            "predict it from. Give the other columns, or their separator as delimiter=."
+        )
     wanted = {**(kinds or {}), **({} if name is None else {name: _target_kind(task, like)})}
     frame = _typed_frame(raw, wanted, missing, found.name)
     y = Target(None, None, "none", "")

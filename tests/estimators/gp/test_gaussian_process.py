@@ -368,3 +368,39 @@ def test_parameters_that_cannot_be_learnt_are_named(kernel, name):
             kind(kernel, bounds=bounds, fixed=[name], **parameters).fit(objects, y)
             kind(kernel, optimizer=None, **parameters).fit(objects, y)
             assert not [one for one in caught if "stay as they are" in str(one.message)]
+
+
+class Letters(theirs.GenericKernelMixin, theirs.Kernel):
+    """A kernel of one's own, written for scikit-learn: how often the letters of words agree."""
+
+    def __init__(self, alike=0.5, alike_bounds=(1e-5, 1.0)):
+        self.alike, self.alike_bounds = alike, alike_bounds
+
+    @property
+    def hyperparameter_alike(self):
+        return theirs.Hyperparameter("alike", "numeric", self.alike_bounds)
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        value = {True: 1.0, False: self.alike}
+        return np.array(
+            [[sum(value[a == b] for a in x for b in y) for y in (X if Y is None else Y)] for x in X]
+        )
+
+    def diag(self, X):
+        return np.diagonal(self(X))
+
+    def is_stationary(self):
+        return False
+
+
+def test_kernels_of_ones_own_for_scikit_learn_are_taken_as_they_are():
+    words, y = ["A", "B", "CA"], np.array([1.0, 2.0, 4.0])
+    fixed = Letters(alike_bounds="fixed")
+    ours = GaussianProcessRegressor(fixed).fit(words, y)
+    other = gaussian_process.GaussianProcessRegressor(fixed).fit(words, y)
+    np.testing.assert_allclose(ours.predict(["AB", "C"]), other.predict(["AB", "C"]), rtol=1e-6)
+    assert isinstance(ours.kernel_, Letters)
+    with pytest.warns(UserWarning, match=r"k2__alike of .* not learnt"):
+        mixed = GaussianProcessRegressor(theirs.WhiteKernel(0.1) + Letters()).fit(words, y)
+    assert mixed.kernel_.k2.alike == 0.5
+    assert mixed.kernel_.k1.noise_level != 0.1

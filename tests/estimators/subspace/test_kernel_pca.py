@@ -226,3 +226,14 @@ def test_an_indefinite_kernel_is_not_passed_over_in_silence(cloud, solver):
 def test_a_given_matrix_that_is_definite_gets_no_warning(cloud):
     K = RBF(0.1)(np.asarray(cloud)[:60])
     KernelPCA(2, kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_numbers_of_whole_rows_and_columns_go_with_the_means(cloud, solver):
+    K = RBF(gamma=0.3)(cloud[:30])
+    shifted = K + np.arange(30.0)[:, None] - np.arange(30.0)[None] ** 2 / 100
+    settings = {"kernel": "precomputed", "eigen_solver": solver, "random_state": 0}
+    plain, moved = (KernelPCA(3, **settings).fit(matrix) for matrix in (K, shifted))
+    np.testing.assert_allclose(moved.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
+    with pytest.raises(ValueError, match="differ by"):
+        KernelPCA(3, **settings).fit(K + np.triu(np.ones((30, 30))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -13,6 +14,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 
 from mercer._typing import Array
+from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.algebra import Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
@@ -26,6 +28,7 @@ from mercer.kernels.vectors.matern import (
 from mercer.kernels.vectors.radial import (
     RBF,
 )
+from mercer.kernels.wrappers import FunctionKernel
 
 BOUNDS = (1e-5, 1e5)
 """scikit-learn's own bounds of its kernels' parameters."""
@@ -81,7 +84,7 @@ def parameters_of(
     ``settled`` is mercer's kernel with its heuristic parameters settled on data.
     """
     if isinstance(given, theirs.Kernel):
-        return _parameters_of_theirs(clone(given))
+        return _parameters_of_theirs(_settled_original(given))
     names = list(settled.free_parameters())
     unknown = [name for name in fixed if name not in (*names, *unlearnt_parameters(settled))]
     if unknown:
@@ -148,11 +151,27 @@ def _translated(kernel: theirs.Kernel) -> Kernel:
         return Periodic(kernel.periodicity, kernel.length_scale)
     if kind is theirs.DotProduct:
         return Sum(Constant(kernel.sigma_0**2), Linear())
-    raise InvalidParameter(
-        f"kernel={kernel!r} is not a kernel of mercer's and cannot be translated. Use RBF, Matern, "
-        "RationalQuadratic, Periodic, Linear, Polynomial, Constant, White or any other of mercer's "
-        "kernels, and FunctionKernel for a function of your own."
-    )
+    # A class of the user's own: its values are taken as they are, and its θ is not learnt.
+    return FunctionKernel(kernel, vectorized=True, positive=True)
+
+
+def _settled_original(given: theirs.Kernel) -> theirs.Kernel:
+    """Return a copy whose parts of the user's own classes have fixed parameters, with a warning."""
+    kernel = clone(given)
+    unlearnt: list[str] = []
+    for name, part in [("", kernel), *kernel.get_params(deep=True).items()]:
+        if not isinstance(part, theirs.Kernel) or type(part) in _KNOWN:
+            continue
+        free = [each.name for each in part.hyperparameters if not each.fixed]
+        part.set_params(**{f"{each}_bounds": "fixed" for each in free})
+        unlearnt += [f"{name}__{each}".lstrip("_") for each in free]
+    if unlearnt:
+        warnings.warn(
+            f"The parameters {', '.join(unlearnt)} of {given!r} have no translation, so they are "
+            "not learnt and stay what they are. Take a kernel of mercer's to learn them.",
+            stacklevel=caller_level(),
+        )
+    return kernel
 
 
 def _lengths(value: float | Sequence[float]) -> float | list[float]:
@@ -171,6 +190,9 @@ _NAMES: dict[type, dict[str, tuple[str, float]]] = {
     # σ₀² is the value of a constant kernel.
     theirs.DotProduct: {"sigma_0": ("left__value", 2.0)},
 }
+
+_KNOWN = {*_NAMES, theirs.Sum, theirs.Product, theirs.Exponentiation}
+"""scikit-learn's classes that have a translation."""
 
 
 def _rows(kernel: theirs.Kernel, prefix: str) -> list[_Row]:

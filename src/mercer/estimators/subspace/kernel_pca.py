@@ -52,6 +52,8 @@ from mercer.solvers.centred_spectrum import (
 )
 from mercer.solvers.pre_image import nearest_pre_images
 
+_FEW_ROWS = 4
+"""Rows of a matrix that is decomposed sooner than multiplied with a block of vectors."""
 _MOST_PRODUCTS = 1000
 """Products with K that Lanczos takes at most by default: far more than spectra that decay need."""
 _NEGATIVE = 1e-5
@@ -208,7 +210,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
             X = X.copy()
         columns = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 1
         self.gamma_ = self._gamma_for(columns)
-        self.kernel_, self._points = self._bind(X)
+        self.kernel_, self._points = self._bind(self._symmetric(X))
         for name in ("_condensed", "residual_trace_"):
             self.__dict__.pop(name, None)
         gram = self._approximated(self.kernel_, self._points)
@@ -223,6 +225,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
         if self.fit_inverse_transform:
             self._learn_inverse(X)
         return self
+
+    def _symmetric(self, X: Objects) -> Objects:
+        """Return a given matrix by its symmetric half, if that is the same to what centring leaves.
+
+        Numbers that belong to a whole row or a whole column go with the means.
+        """
+        if not self.kernel_argument.precomputed or np.ndim(X) != 2 or len(X) != X.shape[1]:
+            return X
+        twist = X - X.T
+        if not twist.any():
+            return X
+        means = twist.mean(axis=1)
+        left = np.abs(twist - means[:, None] + means[None, :]).max()
+        return (X + X.T) / 2 if left <= 1e-12 * np.abs(X).max() else X
 
     def fit_transform(self, X: Objects, y: Targets = None, **params: Parameter) -> Array:
         """Find the components and return the coordinates of the training objects."""
@@ -311,7 +327,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
         if solver == "auto":
             solver = "dense" if n <= 500 or count > 0.1 * n else "lanczos"
         random = check_random_state(self.random_state)
-        if solver == "dense" or count == n:
+        if solver == "dense" or count == n or n <= _FEW_ROWS:
             return dense_spectrum(gram, count)
         if solver == "randomized":
             rounds = self.iterated_power
