@@ -37,18 +37,52 @@ def random_weights_problem(seed, most=50):
     return MultipleKernelProblem(parts, float(random.choice(NORMS))), K
 
 
+def low_rank_problem(seed, most=60):
+    """Return a problem of kernels with few features: categories and single columns."""
+    random = np.random.default_rng((seed, 5))
+    n, count = int(random.integers(20, most)), int(random.integers(2, 14))
+    columns = [
+        random.integers(random.integers(2, 5), size=n)
+        if random.uniform() < 0.6
+        else random.normal(size=n)
+        for _ in range(count)
+    ]
+    K = np.array([_column_matrix(column, random) for column in columns])
+    parts = [random.normal() * (column - column.mean()) / column.std() for column in columns[:3]]
+    target = np.sum(parts, axis=0) + 0.5 * random.normal(size=n)
+    C = np.full(n, 10 ** random.uniform(-2, 2))
+    if random.uniform() < 0.6:
+        part = qp.classifier(np.where(target > np.median(target), 1.0, -1.0), C)
+    else:
+        part = qp.regressor(target, C, 0.1)
+    p = float(random.choice([1.0, 1.0, 1.0, 1.5]))
+    return MultipleKernelProblem([(np.arange(n), part)], p), K
+
+
 def gram_of(K):
     return SumGram([GivenGram(each, Definite.POSITIVE) for each in K])
 
 
 def _matrix(Z, random):
-    n = len(Z)
     if random.uniform() < 0.4:
         K = Z @ Z.T
     else:
         squares = ((Z[:, None] - Z) ** 2).sum(axis=2)
         K = np.exp(-(10 ** random.uniform(-1, 0.7)) * squares)
-    return K * n / np.trace(K - K.mean(axis=0))
+    return _with_spread(K)
+
+
+def _column_matrix(column, random):
+    if column.dtype.kind == "i":
+        return _with_spread((column[:, None] == column).astype(float))
+    if random.uniform() < 0.5:
+        return _with_spread(np.outer(column, column))
+    return _with_spread(np.exp(-(10 ** random.uniform(-1, 1)) * (column[:, None] - column) ** 2))
+
+
+def _with_spread(K):
+    """Return a matrix with a mean square of distances from the mean of 1."""
+    return K * len(K) / np.trace(K - K.mean(axis=0))
 
 
 def joint_optimum(problem, K):

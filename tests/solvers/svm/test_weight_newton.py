@@ -10,7 +10,12 @@ from mercer.problems.multiple_kernels import MultipleKernelProblem, WeightedMult
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.svm.weight_model import least_weights
 from mercer.solvers.svm.weight_newton import WeightNewton
-from tests.problems.weights_reference import gram_of, joint_optimum, random_weights_problem
+from tests.problems.weights_reference import (
+    gram_of,
+    joint_optimum,
+    low_rank_problem,
+    random_weights_problem,
+)
 
 seeds = st.integers(0, 10_000)
 few = settings(max_examples=10)
@@ -20,8 +25,7 @@ def solve(problem, K, tol=1e-8):
     return WeightNewton().solve(problem, gram_of(K), Budget(tol))
 
 
-def check_against_clarabel(seed):
-    problem, K = random_weights_problem(seed)
+def check_against_clarabel(problem, K):
     found = solve(problem, K)
     judged = found.certificate
     assert found.status is Status.OPTIMAL
@@ -34,13 +38,24 @@ def check_against_clarabel(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_joint_optimum_is_that_of_clarabel(seed):
-    check_against_clarabel(seed)
+    check_against_clarabel(*random_weights_problem(seed))
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("seed", range(10, 110))
 def test_the_joint_optimum_is_that_of_clarabel_on_many_problems(seed):
-    check_against_clarabel(seed)
+    check_against_clarabel(*random_weights_problem(seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_of_few_features_whose_multipliers_are_not_unique(seed):
+    check_against_clarabel(*low_rank_problem(seed))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("seed", range(6, 106))
+def test_many_problems_of_kernels_of_few_features(seed):
+    check_against_clarabel(*low_rank_problem(seed))
 
 
 @few

@@ -15,7 +15,8 @@ _TO_BOUNDARY = 0.99
 _COMPLEMENTARITY, _RESIDUAL = 1e-13, 1e-9
 """What is left of the conditions at the end, for an objective of order 1."""
 _NOTHING = 1e-10
-"""Weights up to this share of the largest are those that the steps took towards 0."""
+"""Weights up to this share of the largest are those that the steps took towards 0, for p = 1: for
+others only kernels that say nothing have no weight."""
 
 
 def least_weights(gradient: Array, hessian: Array, weights: Array, p: float) -> Array:
@@ -53,7 +54,7 @@ def least_weights(gradient: Array, hessian: Array, weights: Array, p: float) -> 
         while 1 - float(((x + t * step) ** p).sum()) < (1 - _TO_BOUNDARY) * room:
             t *= 0.8
         x, z, multiplier = x + t * step, z + t * dz, multiplier + t * turn
-    return np.where(x > _NOTHING * x.max(), x, 0.0)
+    return np.where((x > _NOTHING * x.max()) | (p > 1), x, 0.0)
 
 
 def _solved(system: Array, force: Array) -> Array:

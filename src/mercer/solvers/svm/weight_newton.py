@@ -33,12 +33,20 @@ _SHORTEST, _SHORTER = 0.02, 0.3
 """Newton's step is cut by the second number until the first, then another kind is taken."""
 _DECREASE = 1e-4
 """The share of the promised decrease that a step has to bring, as is usual (Armijo)."""
+_SMALL = 0.01
+"""Weights up to this share of the largest may be those that were kept for the multipliers alone."""
 _PATIENCE = 12
-"""Steps without a smaller gap after which no step will bring one: 2 to 12 are usual for all."""
+"""Steps without progress after which no step will bring any: 2 to 12 are usual for all."""
+_PROGRESS = 0.1
+"""Progress is a gap of half the size, or a fall of J by this share of the gap that is wanted."""
 _FREE = 1e-9
 """How far from its bounds a multiplier is free, as a share of its interval."""
-_JITTER = 1e-10
-"""What is added to a singular matrix of free rows, as a share of its mean diagonal."""
+_JITTERS = (1e-12, 1e-9, 1e-6)
+"""What is added to a singular matrix of free rows until it has a factor, as shares of its mean
+diagonal."""
+_FLOOR = 0.05
+"""The least weight of a kernel that was missed, as a share of an equal weight and of the least gap
+so far: the best answer with such weights has at most this share of that gap."""
 _BLOCK = 1 << 17
 """Values of a block in which matrices are added (1 MB), so that the sums stay in a core's cache."""
 
@@ -77,8 +85,13 @@ class WeightNewton(Solver[MultipleKernelProblem, WeightedMultipliers]):
     derivatives are ∂²J/∂d_l∂d_m = (K_lβ)_Fᵀ P (K_mβ)_F, where P is the inverse of K_FF on vectors
     whose sums are 0. Each step is the minimum of this model on the ball of the weights, cut where J
     falls too little. Where even short steps fail, d_m ∝ (d_m²q_m)^{1/(p+1)} is taken, which never
-    makes the joint objective worse. Machines start from the last multipliers and are solved only as
-    exactly as the joint gap asks for; steps end by that gap.
+    makes the joint objective worse.
+
+    Where the kernels that are left have few features the multipliers are not unique, and those that
+    are found may say nothing true of the others: a kernel that was left out and has q_m > Σ d_l q_l
+    keeps a small weight from then on, which shrinks with the gap, and is tried without in the end.
+    Machines start from the last
+    multipliers and are solved only as exactly as the joint gap asks for; steps end by that gap.
 
     All terms of the matrix are held in the precision that they have, their sum in float64. With
     float32 gaps below some 10⁻⁵ are out of reach.
@@ -118,6 +131,9 @@ class _WeightSearch:
         self.solver = BoxQPSolver(solver.shrinking)
         self.n = len(matrices[0])
         self.inner = _FIRST_GAP
+        self.least = math.inf
+        """The least joint gap so far."""
+        self.missed = np.zeros(len(matrices), np.bool_)
         self._summed: tuple[Array, Array] | None = None
         """The last weights and their sum."""
 
@@ -128,9 +144,10 @@ class _WeightSearch:
         )
         point = self._at(begin.weights, begin.multipliers, self._sum(begin.weights))
         best, steps, idle, wanted = point, 0, 0, min(self.budget.tol, self.budget.gap)
+        lowest = math.inf
         while True:
             if point.gap <= wanted:
-                return self._outcome(point, Status.OPTIMAL, steps)
+                return self._outcome(self._pruned(point, wanted), Status.OPTIMAL, steps)
             stop = self.budget.stop(point.gap, steps)
             if point.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
                 stop = stop or point.status
@@ -142,31 +159,51 @@ class _WeightSearch:
                 self._machines(begin.weights, begin.multipliers) if not steps else self._next(point)
             )
             steps += 1
+            self.missed |= (point.weights == 0) & (point.q > float(point.weights @ point.q))
             better = point.gap < best.gap / 2
             if not better and point.gap < _NEAR:
                 self.inner /= 10  # errors of the machines may be what is left of the gap
-            idle = 0 if better else idle + 1
+            falls = point.value < lowest - _PROGRESS * wanted * abs(point.value)
+            idle, lowest = 0 if better or falls else idle + 1, min(lowest, point.value)
             best = point if point.gap < best.gap else best
+            self.least = best.gap
             self.inner = max(min(self.inner, _SHARE_OF_GAP * point.gap**2), _LEAST_GAP)
 
     def _next(self, point: _WeightPoint) -> _WeightPoint:
         """Return a point with a smaller optimum of the machines."""
-        d, gradient = point.weights, -point.q / 2
-        aim = self.problem.on_sphere(
-            least_weights(gradient, self._hessian(point), d, self.problem.p)
+        d, gradient, problem = point.weights, -point.q / 2, self.problem
+        floor = self._floor()
+        # Weights above the floor: d = floor + rest·x with x on the ball.
+        rest = 1 - float(np.linalg.norm(floor, problem.p))
+        if (d < floor).any():
+            return self._machines(problem.on_sphere(floor + rest * d), point.multipliers)
+        x = least_weights(
+            rest * gradient, rest**2 * self._hessian(point), (d - floor) / rest, problem.p
         )
+        aim = problem.on_sphere(floor + rest * x)
         promised, t = float(gradient @ (aim - d)), 1.0
         while t > _SHORTEST:
-            weights = self.problem.on_sphere(d + t * (aim - d))
-            found = self._machines(weights, point.multipliers)
+            found = self._machines(problem.on_sphere(d + t * (aim - d)), point.multipliers)
             stopped = found.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
             if stopped or found.value <= point.bound + _DECREASE * t * promised:
                 return found
             t *= _SHORTER
-        sizes = (d**2 * point.q) ** (1 / (self.problem.p + 1))
-        if not sizes.any():
+        sizes = np.maximum((d**2 * point.q) ** (1 / (problem.p + 1)), floor)
+        return self._machines(problem.on_sphere(sizes), point.multipliers) if sizes.any() else point
+
+    def _floor(self) -> Array:
+        """Return the least weight of each kernel: above 0 for those that were missed."""
+        equal = self.problem.equal_weights(len(self.matrices))
+        return np.where(self.missed, _FLOOR * min(self.least, 1.0) * equal, 0.0)
+
+    def _pruned(self, point: _WeightPoint, wanted: float) -> _WeightPoint:
+        """Return the answer without small weights that were kept, where it is as good."""
+        small = self.missed & (point.weights > 0) & (point.weights <= _SMALL * point.weights.max())
+        if not small.any():
             return point
-        return self._machines(self.problem.on_sphere(sizes), point.multipliers)
+        weights = self.problem.on_sphere(np.where(small, 0.0, point.weights))
+        found = self._machines(weights, point.multipliers)
+        return found if found.gap <= wanted else point
 
     def _machines(self, weights: Array, start: Sequence[Array]) -> _WeightPoint:
         """Solve the machines for some weights."""
@@ -266,13 +303,18 @@ def _bend(part: BoxQP, beta: Array, rows: IntArray, K: Array, F: Array) -> Array
     groups = part.group[free][first]
     members = (groups[:, None] == np.unique(groups)).astype(np.float64)
     A = K[np.ix_(at, at)]
-    A[np.diag_indices_from(A)] += _JITTER * float(np.abs(np.diagonal(A)).mean())
     G = F[:, at]
     right = np.column_stack([G.T, members])
-    try:
-        solved = cho_solve(cho_factor(A, overwrite_a=True), right)
-    except np.linalg.LinAlgError:
+    size = float(np.abs(np.diagonal(A)).mean())
+    for jitter in _JITTERS:
+        try:
+            factor = cho_factor(A + jitter * size * np.eye(len(at)), overwrite_a=True)
+        except np.linalg.LinAlgError:
+            continue
+        break
+    else:
         return np.zeros((count, count))  # the step is that of the gradient
+    solved = cho_solve(factor, right)
     # What the multipliers of the sums take away: the Schur complement of the bordered system.
     T = right.T @ solved
     across = T[:count, count:]
