@@ -77,6 +77,10 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.explanations.dependence import (
+    PartialDependence as PartialDependence,
+    partial_dependence as partial_dependence,
+)
 from mercer.explanations.explanation import Explanation as Explanation
 from mercer.explanations.leave_one_out import (
     LeaveOneOut as LeaveOneOut,
