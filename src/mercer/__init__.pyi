@@ -86,6 +86,10 @@ from mercer.explanations.leave_one_out import (
     LeaveOneOut as LeaveOneOut,
     leave_one_out as leave_one_out,
 )
+from mercer.explanations.permutation import (
+    PermutationImportance as PermutationImportance,
+    permutation_importance as permutation_importance,
+)
 from mercer.explanations.shapley import explain as explain
 from mercer.explanations.within import Within as Within, explain_within as explain_within
 from mercer.explanations.wrong_rows import WrongRows as WrongRows, wrong_rows as wrong_rows

@@ -72,6 +72,21 @@ def draw_curves(
     return axes
 
 
+def draw_intervals(
+    names: Sequence[str], values: Array, low: Array, high: Array, axes: Axes = None
+) -> Any:
+    """Draw values with their intervals, the first on top."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    places = np.arange(len(names))[::-1]
+    axes.hlines(places, low, high, color=_plot.SOFT, lw=3)
+    axes.plot(values, places, "o", color=_plot.INK, ms=5)
+    axes.axvline(0, color=_plot.SOFT, lw=1)
+    axes.set_yticks(places, names)
+    axes.set_xlabel("growth of the error when the column is shuffled")
+    _bare(axes)
+    return axes
+
+
 def _spread(values: Array) -> Array:
     """Return small offsets that keep dots of a crowded place apart, the same in every run."""
     if np.ptp(values) == 0:
