@@ -89,10 +89,18 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.explanations.dependence import (
+    PartialDependence as PartialDependence,
+    partial_dependence as partial_dependence,
+)
 from mercer.explanations.explanation import Explanation as Explanation
 from mercer.explanations.leave_one_out import (
     LeaveOneOut as LeaveOneOut,
     leave_one_out as leave_one_out,
+)
+from mercer.explanations.permutation import (
+    PermutationImportance as PermutationImportance,
+    permutation_importance as permutation_importance,
 )
 from mercer.explanations.shapley import explain as explain
 from mercer.explanations.within import Within as Within, explain_within as explain_within

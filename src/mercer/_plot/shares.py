@@ -45,6 +45,48 @@ def draw_dots(names: Sequence[str], shares: Array, axes: Axes = None) -> Any:
     return axes
 
 
+def draw_dependence(name: str, places: Array, shares: Array, axes: Axes = None) -> Any:
+    """Draw the shares of one column against its values, a dot a row."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    axes.plot(places, shares, ".", color=_plot.INK, alpha=0.45, ms=6, mew=0)
+    axes.axhline(0, color=_plot.SOFT, lw=1)
+    axes.set_xlabel(name)
+    axes.set_ylabel(f"share of {name}")
+    _bare(axes)
+    return axes
+
+
+def draw_curves(
+    grid: Array, values: Array, labels: Sequence[str] | None, name: str, axes: Axes = None
+) -> Any:
+    """Draw the mean answer over the values of a column, one curve for each label."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    columns = values.reshape(len(grid), -1).T
+    for curve, label in zip(columns, labels or [""] * len(columns), strict=True):
+        axes.plot(grid, curve, lw=2, label=label, color=None if labels else _plot.INK)
+    if labels:
+        axes.legend(frameon=False)
+    axes.set_xlabel(name)
+    axes.set_ylabel("mean answer")
+    _bare(axes)
+    return axes
+
+
+def draw_intervals(
+    names: Sequence[str], values: Array, low: Array, high: Array, axes: Axes = None
+) -> Any:
+    """Draw values with their intervals, the first on top."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    places = np.arange(len(names))[::-1]
+    axes.hlines(places, low, high, color=_plot.SOFT, lw=3)
+    axes.plot(values, places, "o", color=_plot.INK, ms=5)
+    axes.axvline(0, color=_plot.SOFT, lw=1)
+    axes.set_yticks(places, names)
+    axes.set_xlabel("growth of the error when the column is shuffled")
+    _bare(axes)
+    return axes
+
+
 def _spread(values: Array) -> Array:
     """Return small offsets that keep dots of a crowded place apart, the same in every run."""
     if np.ptp(values) == 0:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._typing import Array, Axes, Objects
 from mercer.exceptions import InvalidParameter
+from mercer.kernels.encoders import as_narwhals, is_frame
 
 _SHOWN = 12
 """Columns in a picture, as many as can be read."""
@@ -93,6 +94,46 @@ class Explanation:
         if row is not None:
             return draw_bars(names, self.values[row][chosen], float(self.base), axes)
         return draw_dots(names, self.values[:, chosen], axes)
+
+    def plot_dependence(self, column: int | str, *, label: Any = None, axes: Axes = None) -> Any:
+        """Draw the shares of one column against its values, a dot a row.
+
+        Parameters
+        ----------
+        column : int or str
+            Its position among ``names``, or its name.
+        label : optional
+            The class to draw, where there are more than two; the first by default.
+        axes : matplotlib axes, optional
+            Where to draw.
+        """
+        from mercer._plot.shares import draw_dependence
+
+        if self.classes is not None:
+            chosen = self.classes[0] if label is None else label
+            return self.of_class(chosen).plot_dependence(column, axes=axes)
+        known = isinstance(column, str) and column in self.names
+        at = self.names.index(str(column)) if known else column
+        if not isinstance(at, int) or not 0 <= at < len(self.names):
+            raise InvalidParameter(
+                f"plot_dependence: {column!r} is not one of the columns {', '.join(self.names)}."
+            )
+        return draw_dependence(self.names[at], self._column(at), self.values[:, at], axes)
+
+    def _column(self, at: int) -> Any:
+        """Return what the rows have in a column."""
+        data = self.data
+        if is_frame(data):
+            frame = as_narwhals(data)
+            if self.names[at] in frame.columns:
+                return frame.get_column(self.names[at]).to_list()
+        elif getattr(data, "ndim", 0) == 2 and data.shape[1] == len(self.names):
+            column = data[:, [at]]
+            return np.ravel(column.toarray() if hasattr(column, "toarray") else column)
+        raise InvalidParameter(
+            f"plot_dependence: the rows have no column {self.names[at]!r}: a step before the "
+            "machine made it. Explain the last step of the pipeline with the rows that reach it."
+        )
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape[:2]

@@ -87,6 +87,13 @@ class Game(ABC):
         """Return the worth of all, which is the summand of the kernel."""
 
     @abstractmethod
+    def mixed(self, others: Game, player: int) -> Array:
+        """Return the sum over the rows of another game with one player of each row of this one.
+
+        The result has the shape (rows of this game, points).
+        """
+
+    @abstractmethod
     def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
         """Return the Shapley values of the players, of shape (points, players).
 
@@ -129,6 +136,10 @@ class ProductGame(Game):
             present, np.ascontiguousarray(absent), nodes, self.weight * weights, out
         )
         return out
+
+    def mixed(self, others: Game, player: int) -> Array:
+        rest = np.delete(others.values, player, axis=2).prod(axis=2).sum(axis=0)
+        return np.asarray(self.weight * self.values[:, :, player] * rest)
 
     def times(self, other: ProductGame) -> ProductGame:
         """Return the product of two games; a player of both brings both factors."""
@@ -197,6 +208,16 @@ class PowerGame(Game):
         for j, place in enumerate(places):
             values[:, :, place] += self.values[:, :, j]
         return replace(self, players=names, values=values)
+
+    def mixed(self, others: Game, player: int) -> Array:
+        rest = np.delete(others.values, player, axis=2).sum(axis=2) + self.constant
+        own = self.values[:, :, player]
+        if self.degree == 1:
+            return np.asarray(self.weight * (len(rest) * own + rest.sum(axis=0)))
+        result = np.zeros_like(own)
+        for row in rest:
+            result += (own + row) ** self.degree
+        return self.weight * result
 
     @property
     def is_sum(self) -> bool:
