@@ -42,6 +42,7 @@ from mercer.problems.manifold_hinge import HingeManifoldProblem
 from mercer.problems.mistakes import SignedRows
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import (
     L1,
     L2,
@@ -55,6 +56,7 @@ from mercer.problems.penalties import (
 from mercer.problems.ridge import RidgeProblem
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.problems.unbiased import unbiased_classifier
+from mercer.problems.vector_norms import Lp
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
@@ -63,6 +65,7 @@ from mercer.solvers.landmarks.landmark_ridge import LandmarkConjugateGradients
 from mercer.solvers.linear.block_descent import BlockDescent
 from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, DualDescent
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
@@ -243,6 +246,10 @@ def weights(answer):
     return answer.w
 
 
+def weights_of(answer):
+    return answer.x
+
+
 def up_to_signs(unmixing):
     return unmixing.W[:, :, None] * unmixing.W[:, None, :]
 
@@ -344,6 +351,16 @@ TABLE = [
         for penalty in (L1(), Quantile(0.7))
     ),
     Row(ChebyshevProgram(), ChebyshevProblem(TARGETS), features, direct=HIGHS),
+    *(Row(LeastNorm(), NormProblem(TARGETS, Lp(p)), features, read=weights_of) for p in (1.5, 5.0)),
+    *(
+        Row(
+            WeightsInBall(),
+            NormProblem(TARGETS, Lp(p), 0.5, Lp(q), COLUMNS.shape[1]),
+            features,
+            direct="each is one call of a factorisation, a path or HiGHS",
+        )
+        for p, q in ((2.0, 1.0), (2.0, 2.0), (1.0, np.inf))
+    ),
     Row(
         EvidenceSolver([THETA], BOUNDS),
         RegressionEvidence(FAMILY, TARGETS[:, None], 0.01),

@@ -2,44 +2,60 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State
-from mercer._sklearn import LinearModel, fit_context
+from mercer._sklearn import Interval, LinearModel, fit_context
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
-from mercer.solvers.base import Budget
+from mercer.problems.vector_norms import Lp, Norm, Quadratic
+from mercer.solvers.base import Budget, Solution
+from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 from mercer.solvers.linear.least_squares import accurate
 from mercer.solvers.linear.penalised_regression import ChebyshevProgram, TiltedVertices
+
+_TOL = 1e-6
+"""The relative gap up to which an answer counts as the least norm; most are far below."""
 
 
 @parameters
 class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
 
-    min ‖y − Xw − b‖  in L1, L2, L∞ or √(rᵀPr)
+    min ‖y − Xw − b‖  in any Lp with p ≥ 1 or √(rᵀPr); with a ``radius`` t subject to ‖w‖ ≤ t
 
     L1 goes from vertex to vertex and L∞ is a linear program of HiGHS: both are exact and come with
     a dual point. L2 and P are solved by a singular value decomposition with scaled columns and
     refinement in extended precision, XᵀX is never formed; if the columns depend on each other, the
-    shortest weights are taken and ``rank_`` says so.
+    shortest weights are taken and ``rank_`` says so. Other p are solved by Newton's method.
 
     Parameters
     ----------
-    norm : 1, 2, inf or array of shape (n_samples, n_samples)
-        The norm, or a positive definite matrix P.
+    norm : float, Norm or array of shape (n_samples, n_samples)
+        p ≥ 1, inf included; a positive definite matrix P; or a norm of :mod:`mercer.norms`, such as
+        ``norms.Lp(1.5)`` or ``norms.Quadratic(P)``.
+    radius : float or None
+        t of the constrained form: the weights stay in the ball ‖w‖ ≤ t, the intercept is free. The
+        same weights minimise ‖y − Xw − b‖ + λ‖w‖ for some λ ≥ 0.
+    ball : 1, 2, inf or Norm
+        The norm of the weights, with a radius.
     fit_intercept : bool
         Whether there is an intercept b.
 
@@ -57,11 +73,23 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
     multipliers_ : array of shape (n_samples,)
         The dual point.
     certificate_ : Certificate
-        How far the answer is from the best one: of the norm for L1 and L∞, of its square otherwise.
+        How far the answer is from the best one: of the norm itself, but of its square for L2 and P
+        without a radius.
 
     References
     ----------
-    S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.
+    S. Boyd and L. Vandenberghe, Convex Optimization (2004), sections 6.1 and 6.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NormRegressor
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 5.0])
+    >>> [round(float(NormRegressor(p).fit(X, y).coef_[0]), 3) for p in (1, 1.5, 3, np.inf)]
+    [2.5, 2.5, 2.5, 2.5]
+    >>> model = NormRegressor(2, radius=1.0).fit(X, y)
+    >>> model.coef_, bool(model.certificate_.relative_gap < 1e-9)
+    (array([1.]), True)
     """
 
     STATE: ClassVar[State] = {
@@ -74,11 +102,15 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
     check_state = check_weights
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "norm": ["array-like", int, float],
+        "norm": ["array-like", int, float, Norm],
+        "radius": [None, Interval(Real, 0, None, closed="neither")],
+        "ball": [int, float, Norm],
     }
 
-    norm: float | ArrayLike = 2
+    norm: float | ArrayLike | Norm = 2
     _: KW_ONLY
+    radius: float | None = None
+    ball: float | Norm = 2
     fit_intercept: bool = True
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -88,38 +120,82 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
         A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
         b = np.asarray(y, np.float64)
         self.interpolated_ = np.empty(0, np.intp)
-        if np.ndim(self.norm) == 0 and self.norm in (1, np.inf):
-            gram = FeatureGram.of_rows(A)
-            if self.norm == 1:
-                least = PenaltyProblem(b, L1(), "L1 regression")
-                found = TiltedVertices().solve(least, gram, Budget())
-            else:
-                found = ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
-            x, self.multipliers_, self.interpolated_ = found.value
-            self.certificate_ = found.certificate
-            self.rank_ = int(np.linalg.matrix_rank(A))
-            self.norm_ = found.certificate.primal
-        else:
-            root = self._root(len(b))
-            A, b = (A, b) if root is None else (root @ A, root @ b)
-            squares = accurate(A, b)
-            x, self.rank_ = squares.x, squares.rank
-            problem, product = PenaltyProblem(b, L2()), A @ x
-            self.multipliers_ = problem.multipliers(A, b - product)
-            answer = PenaltyAnswer(x, self.multipliers_)
-            self.certificate_ = problem.certify(answer, FeatureGram.of_rows(A), product)
-            self.norm_ = float(np.sqrt(self.certificate_.primal))
+        p, root = self._power(), self._root(len(b))
+        if root is not None:
+            A, b = root @ A, root @ b
+        x = self._least(A, b, p, X.shape[1])
         self.coef_: Array = x[: X.shape[1]]
         self.intercept_: float = float(x[-1]) if self.fit_intercept else 0.0
         return self
 
+    def _least(self, A: Array, b: Array, p: float, weights: int) -> Array:
+        """Return the weights of the columns of A, and publish what is known of them."""
+        gram = FeatureGram.of_rows(A)
+        found: Solution[Any]
+        if self.radius is not None:
+            problem = NormProblem(b, Lp(p), float(self.radius), self._ball(), weights)
+            found = WeightsInBall().solve(problem, gram, Budget(tol=_TOL))
+        elif p == 2:
+            squares = accurate(A, b)
+            least, product = PenaltyProblem(b, L2()), A @ squares.x
+            self.multipliers_ = least.multipliers(A, b - product)
+            answer = PenaltyAnswer(squares.x, self.multipliers_)
+            self.certificate_, self.rank_ = least.certify(answer, gram, product), squares.rank
+            self.norm_ = float(np.sqrt(self.certificate_.primal))
+            return squares.x
+        elif p == 1:
+            least = PenaltyProblem(b, L1(), "L1 regression")
+            found = TiltedVertices().solve(least, gram, Budget())
+            self.interpolated_ = found.value.rows
+        elif p == np.inf:
+            found = ChebyshevProgram().solve(ChebyshevProblem(b), gram, Budget())
+            self.interpolated_ = found.value.rows
+        else:
+            problem = NormProblem(b, Lp(p))
+            found = LeastNorm().solve(problem, gram, Budget(tol=_TOL))
+        x, nu = found.value[:2]
+        if nu is None:
+            nu = problem.multipliers(A, b - A @ x)
+        self.multipliers_, self.certificate_ = nu, found.certificate
+        self.rank_ = int(np.linalg.matrix_rank(A))
+        self.norm_ = found.certificate.primal
+        # Of residuals that are rounding nobody needs to know which are the least.
+        least_size = max(self.norm_, 1e-8 * float(Lp(p)(b)))
+        if self.certificate_.gap > _TOL * least_size:
+            warnings.warn(
+                f"NormRegressor: the answer is within {self.certificate_.relative_gap:.2g} of the "
+                "least norm (relative duality gap): scale the columns, or take a p that is not so "
+                "near 1 or so large.",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+        return np.asarray(x)
+
+    def _power(self) -> float:
+        """Return p; 2 for a matrix P."""
+        norm: Any = getattr(self.norm, "p", self.norm)
+        if isinstance(self.norm, Quadratic) or np.ndim(norm) == 2:
+            return 2.0
+        if isinstance(norm, Real) and not isinstance(norm, bool) and norm >= 1:
+            return float(norm)
+        raise InvalidParameter(
+            f"norm={self.norm!r} has to be a number p ≥ 1, inf included, a matrix P, "
+            "norms.Lp(p) or norms.Quadratic(P)."
+        )
+
+    def _ball(self) -> Norm:
+        if isinstance(self.ball, Norm):
+            return self.ball
+        if self.ball not in (1, 2, np.inf):
+            raise InvalidParameter(f"ball={self.ball!r} has to be 1, 2 or inf.")
+        return Lp(float(self.ball))
+
     def _root(self, n: int) -> Array | None:
-        """Return the transposed Cholesky factor of P, None for the identity."""
-        if np.ndim(self.norm) == 0:
-            if self.norm != 2:
-                raise InvalidParameter(f"norm={self.norm!r} has to be 1, 2, inf or a matrix P.")
+        """Return the transposed Cholesky factor of P, None for other norms."""
+        given = self.norm.P if isinstance(self.norm, Quadratic) else self.norm
+        if isinstance(given, Norm) or np.ndim(given) == 0:
             return None
-        P = check_array(self.norm, dtype=np.float64)
+        P = check_array(given, dtype=np.float64)
         if P.shape != (n, n) or not np.allclose(P, P.T):
             raise InvalidParameter(
                 f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
