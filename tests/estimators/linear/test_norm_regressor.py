@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.linalg import cholesky
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
@@ -215,8 +216,9 @@ def test_norms_may_be_objects():
 def test_weights_in_a_ball_have_a_proof(norm, ball, intercept):
     X, y = data(5)
     n = len(y)
-    root = np.random.default_rng(0).normal(size=(n, n)) + 3 * np.eye(n)
-    given = root.T @ root if isinstance(norm, str) else norm
+    square = np.random.default_rng(0).normal(size=(n, n)) + 3 * np.eye(n)
+    root = cholesky(square.T @ square)  # √(rᵀPr) is the length of Rr, P = RᵀR
+    given = square.T @ square if isinstance(norm, str) else norm
     whole = np.abs(NormRegressor(given, fit_intercept=intercept).fit(X, y).coef_)
     t = 0.4 * float(np.linalg.norm(whole, ball))
     model = NormRegressor(given, radius=t, ball=ball, fit_intercept=intercept)
