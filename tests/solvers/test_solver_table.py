@@ -75,7 +75,6 @@ from mercer.solvers.linear.penalised_regression import (
     TiltedVertices,
 )
 from mercer.solvers.linear.proximal_newton import ProximalNewton
-from mercer.solvers.manifold_hinge import WarpedKernelSolver
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -93,6 +92,7 @@ from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
+from mercer.solvers.warped_kernel import WarpedKernelSolver
 
 N = 60
 RANDOM = np.random.default_rng(0)

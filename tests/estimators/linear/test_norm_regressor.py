@@ -261,9 +261,9 @@ def test_a_large_ball_changes_nothing_and_a_small_one_shrinks():
 def test_impossible_norms_and_balls():
     X, y = data(7)
     for norm in (0.5, 0, -1, norms.L0(), norms.Lp(0.5), True):
-        with pytest.raises((InvalidParameter, ValueError), match="norm"):
+        with pytest.raises((InvalidParameter, ValueError), match=r"norm|Lp\(p="):
             NormRegressor(norm).fit(X, y)
-    with pytest.raises(InvalidParameter, match="ball=3"):
+    with pytest.raises(InvalidParameter, match="no method here"):
         NormRegressor(2, radius=1.0, ball=3).fit(X, y)
     with pytest.raises(ValueError, match="radius"):
         NormRegressor(2, radius=0.0).fit(X, y)

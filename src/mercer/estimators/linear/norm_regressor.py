@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State
@@ -21,11 +21,11 @@ from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import ONE_LINEAR, check_weights
-from mercer.exceptions import InvalidParameter, NotPositiveDefinite
+from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import L1, L2, ChebyshevProblem, PenaltyAnswer, PenaltyProblem
-from mercer.problems.vector_norms import Lp, Norm, Quadratic
+from mercer.problems.vector_norms import Lp, Norm, as_norm
 from mercer.solvers.base import Budget, Solution
 from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 from mercer.solvers.linear.least_squares import accurate
@@ -120,8 +120,9 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
         A = np.column_stack([X, np.ones(len(y))]) if self.fit_intercept else X
         b = np.asarray(y, np.float64)
         self.interpolated_ = np.empty(0, np.intp)
-        p, root = self._power(), self._root(len(b))
-        if root is not None:
+        p, P = self._residual_norm()
+        if P is not None:
+            root = _root(P, len(b))
             A, b = root @ A, root @ b
         x = self._least(A, b, p, X.shape[1])
         self.coef_: Array = x[: X.shape[1]]
@@ -133,7 +134,7 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
         gram = FeatureGram.of_rows(A)
         found: Solution[Any]
         if self.radius is not None:
-            problem = NormProblem(b, Lp(p), float(self.radius), self._ball(), weights)
+            problem = NormProblem(b, Lp(p), float(self.radius), as_norm(self.ball), weights)
             found = WeightsInBall().solve(problem, gram, Budget(tol=_TOL))
         elif p == 2:
             squares = accurate(A, b)
@@ -171,41 +172,23 @@ class NormRegressor(AtomicFit, RegressorMixin, LinearModel):
             )
         return np.asarray(x)
 
-    def _power(self) -> float:
-        """Return p; 2 for a matrix P."""
-        norm: Any = getattr(self.norm, "p", self.norm)
-        if isinstance(self.norm, Quadratic) or np.ndim(norm) == 2:
-            return 2.0
-        if isinstance(norm, Real) and not isinstance(norm, bool) and norm >= 1:
-            return float(norm)
-        raise InvalidParameter(
-            f"norm={self.norm!r} has to be a number p ≥ 1, inf included, a matrix P, "
-            "norms.Lp(p) or norms.Quadratic(P)."
-        )
-
-    def _ball(self) -> Norm:
-        if isinstance(self.ball, Norm):
-            return self.ball
-        if self.ball not in (1, 2, np.inf):
-            raise InvalidParameter(f"ball={self.ball!r} has to be 1, 2 or inf.")
-        return Lp(float(self.ball))
-
-    def _root(self, n: int) -> Array | None:
-        """Return the transposed Cholesky factor of P, None for other norms."""
-        given = self.norm.P if isinstance(self.norm, Quadratic) else self.norm
-        if isinstance(given, Norm) or np.ndim(given) == 0:
-            return None
-        P = check_array(given, dtype=np.float64)
-        if P.shape != (n, n) or not np.allclose(P, P.T):
+    def _residual_norm(self) -> tuple[float, Array | None]:
+        """Return p, and the matrix P where the norm is a quadratic one."""
+        norm = as_norm(self.norm)
+        p, P = getattr(norm, "p", None), getattr(norm, "P", None)
+        if not norm.is_norm or (p is None and P is None):
             raise InvalidParameter(
-                f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
-                f"row and a column for each of the {n} samples."
+                f"norm={self.norm!r} has to be a number p ≥ 1, inf included, a matrix P, "
+                "norms.Lp(p) or norms.Quadratic(P)."
             )
-        try:
-            return np.asarray(linalg.cholesky(P))
-        except linalg.LinAlgError:
-            least = float(np.linalg.eigvalsh(P).min())
-            raise NotPositiveDefinite(
-                f"The matrix of the norm has the eigenvalue {least:.3g}, so √(rᵀPr) is no norm; "
-                "use a positive definite one."
-            ) from None
+        return (2.0, P) if p is None else (float(p), None)
+
+
+def _root(P: Array, n: int) -> Array:
+    """Return the transposed Cholesky factor of P."""
+    if P.shape != (n, n):
+        raise InvalidParameter(
+            f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
+            f"row and a column for each of the {n} samples."
+        )
+    return np.asarray(linalg.cholesky(P))

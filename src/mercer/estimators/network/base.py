@@ -233,9 +233,8 @@ class MultilayerPerceptron(TrainingParameters):
         sizes = [X.shape[1], *hidden, self.n_outputs_]
         if first:
             self.out_activation_ = self._output()
-        network = Network(
-            sizes, self.activation, self.out_activation_, X.dtype, self._bent_squares()
-        )
+        kinds = self.activation, self.out_activation_
+        network = Network(sizes, *kinds, X.dtype, self._bent_squares())
         if first:
             self._begin(network, random)
         else:
@@ -413,13 +412,8 @@ class MultilayerPerceptron(TrainingParameters):
     def _network(self) -> Network:
         """Return the fitted network."""
         sizes = [self.coefs_[0].shape[0], *(W.shape[1] for W in self.coefs_)]
-        network = Network(
-            sizes,
-            self.activation,
-            self.out_activation_,
-            self.coefs_[0].dtype,
-            self._bent_squares(),
-        )
+        kinds = self.activation, self.out_activation_
+        network = Network(sizes, *kinds, self.coefs_[0].dtype, self._bent_squares())
         network.load(self.coefs_, self.intercepts_)
         return network
 

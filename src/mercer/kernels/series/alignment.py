@@ -241,7 +241,7 @@ class GlobalAlignment(_SeriesKernel):
         slopes = values[statistic] - values.left[statistic] / 2 - values.right[statistic] / 2
         return np.asarray(self.evaluate(values) * slopes)
 
-    def log_slopes(self, a: _Aligned, b: _Aligned) -> Array:
+    def log_slopes(self, a: Series, b: Series) -> Array:
         """Return ∂ log K/∂ log σ of all pairs of series, not normalised."""
         out = np.empty((len(a), len(b)))
         points = np.ascontiguousarray(b.values[:, :-1])

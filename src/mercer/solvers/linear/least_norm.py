@@ -123,7 +123,8 @@ def _smoothed(r: Array, p: float, e: float) -> float:
     most = float(squares.max(initial=0.0))
     if most == 0.0:
         return 0.0
-    return math.sqrt(most) * float(((squares / most) ** (p / 2)).sum()) ** (1 / p)
+    powers = float(((squares / most) ** (p / 2)).sum())
+    return math.sqrt(most) * math.pow(powers, 1 / p)
 
 
 class WeightsInBall(FeatureSolver[NormProblem, PenaltyAnswer]):
