@@ -23,7 +23,7 @@ from mercer.estimators.linear.paths import enet_path as enet_path, lasso_path as
 from mercer.estimators.linear.penalty_regressor import PenaltyRegressor as PenaltyRegressor
 from mercer.estimators.linear.ridge_regression import Ridge as Ridge
 from mercer.estimators.linear.ridge_weights import (
-    RidgeWeights as RidgeWeights,
+    WeightPath as WeightPath,
     ridge_path as ridge_path,
 )
 from mercer.estimators.linear.sparse import (

@@ -27,6 +27,17 @@ EXERCISES = {
         for band in (None, 3):
             GlobalAlignment(0.01, band).log_values(X)
     """,
+    "alignment_slopes": """
+        import numpy as np
+        from mercer import GlobalAlignment
+
+        random = np.random.default_rng(0)
+        for dtype in (np.float64, np.float32):
+            X = [random.normal(size=(2, n)).astype(dtype) for n in (1, 5, 40, 7)]
+            for band in (None, 3):
+                dict(GlobalAlignment(1.0, band).gradients(X))
+                dict(GlobalAlignment(1.0, band).gradients(X, X[:2]))
+    """,
     "contractions": """
         import numpy as np
         from mercer import RBF, GaussianProcessRegressor, White

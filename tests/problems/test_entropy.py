@@ -131,3 +131,41 @@ def test_bad_input():
     for k in (0, 10, 1.5):
         with pytest.raises(InvalidParameter, match="neighbours"):
             mutual_information(x, x, neighbours=k)
+
+
+# ---- several components --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_several_gaussian_components_have_the_closed_form(d):
+    # Of Gaussians I = −½ log det of the correlations.
+    random = np.random.default_rng(d)
+    root = random.normal(size=(d, d))
+    covariance = root @ root.T + np.eye(d)
+    X = random.multivariate_normal(np.zeros(d), covariance, size=6000)
+    scale = np.sqrt(np.diagonal(covariance))
+    exact = -0.5 * np.linalg.slogdet(covariance / np.outer(scale, scale))[1]
+    assert mutual_information(X) == pytest.approx(exact, abs=0.05)
+    assert mutual_information(*X.T) == mutual_information(X)
+
+
+def test_the_chain_rule_and_groups_of_columns():
+    random = np.random.default_rng(0)
+    x = random.normal(size=5000)
+    y = x + random.normal(size=5000)
+    z = x + y + random.normal(size=5000)
+    # I(x; y; z) = I(x; y) + I((x, y); z)
+    both = mutual_information(x, y) + mutual_information(np.column_stack([x, y]), z)
+    assert mutual_information(x, y, z) == pytest.approx(both, abs=0.06)
+    free = random.normal(size=(4000, 4))
+    assert abs(mutual_information(free)) < 0.05
+
+
+def test_components_that_do_not_go_together():
+    x = np.random.default_rng(0).normal(size=30)
+    with pytest.raises(InvalidInput, match="two components or more"):
+        mutual_information(x)
+    with pytest.raises(InvalidInput, match="two components or more"):
+        mutual_information()
+    with pytest.raises(InvalidInput, match="30 rows and sample 2 has 29"):
+        mutual_information(x, x, x[:29])

@@ -44,6 +44,7 @@ from mercer.problems.mistakes import SignedRows
 from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.multiple_kernels import MultipleKernelProblem
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import (
     L1,
     L2,
@@ -57,6 +58,7 @@ from mercer.problems.penalties import (
 from mercer.problems.ridge import RidgeProblem
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.problems.unbiased import unbiased_classifier
+from mercer.problems.vector_norms import Lp
 from mercer.solvers.base import Budget, Solution, Solver, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, RegressionEvidence
 from mercer.solvers.gp.laplace import LaplaceEvidence
@@ -70,6 +72,7 @@ from mercer.solvers.linear.coordinate import (
     DualDescent,
 )
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
+from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
@@ -79,7 +82,6 @@ from mercer.solvers.linear.penalised_regression import (
     TiltedVertices,
 )
 from mercer.solvers.linear.proximal_newton import ProximalNewton
-from mercer.solvers.manifold_hinge import WarpedKernelSolver
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -98,6 +100,7 @@ from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
 from mercer.solvers.svm.weight_newton import WeightNewton
+from mercer.solvers.warped_kernel import WarpedKernelSolver
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -285,6 +288,10 @@ def weights(answer):
     return answer.w
 
 
+def weights_of(answer):
+    return answer.x
+
+
 def up_to_signs(unmixing):
     return unmixing.W[:, :, None] * unmixing.W[:, None, :]
 
@@ -399,6 +406,16 @@ TABLE = [
         for penalty in (L1(), Quantile(0.7))
     ),
     Row(ChebyshevProgram(), ChebyshevProblem(TARGETS), features, direct=HIGHS),
+    *(Row(LeastNorm(), NormProblem(TARGETS, Lp(p)), features, read=weights_of) for p in (1.5, 5.0)),
+    *(
+        Row(
+            WeightsInBall(),
+            NormProblem(TARGETS, Lp(p), 0.5, Lp(q), COLUMNS.shape[1]),
+            features,
+            direct="each is one call of a factorisation, a path or HiGHS",
+        )
+        for p, q in ((2.0, 1.0), (2.0, 2.0), (1.0, np.inf))
+    ),
     Row(
         EvidenceSolver([THETA], BOUNDS),
         RegressionEvidence(FAMILY, TARGETS[:, None], 0.01),

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mercer._fast import (
         active_set as active_set,
         alignment as alignment,
+        alignment_slopes as alignment_slopes,
         box_ascent as box_ascent,
         box_parts as box_parts,
         box_qp as box_qp,

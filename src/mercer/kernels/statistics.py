@@ -324,11 +324,7 @@ class CoordinateDistance(VectorStatistic):
 
 @dataclass(frozen=True)
 class PeriodSlope(VectorStatistic):
-    """Σⱼ θⱼ sin θⱼ/ℓⱼ² with θⱼ = 2π(xⱼ − zⱼ)/p: how distances on circles change with the period p.
-
-    The sum runs over all coordinates, or has that of one ``column`` alone. Without ``scales`` ℓ is
-    1.
-    """
+    """Σⱼ θⱼ sin θⱼ/ℓⱼ², θⱼ = 2π(xⱼ − zⱼ)/p, over all coordinates or of one ``column`` alone."""
 
     period: float = 1.0
     scales: tuple[float, ...] | None = None

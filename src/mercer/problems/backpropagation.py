@@ -36,6 +36,9 @@ class Network:
 
     Attributes
     ----------
+    squares : bool
+        Whether the loss is ½‖y − Aᴸ‖² whatever the activation of the last layer; otherwise each
+        activation has its own.
     theta : array
         All weights: the matrices Wˡ one after the other, then the biases.
     coefs, intercepts : lists of arrays
@@ -46,6 +49,7 @@ class Network:
     activation: str
     output: str
     dtype: DTypeLike = np.float64
+    squares: bool = False
     theta: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,17 +95,26 @@ class Network:
         A += self.intercepts[-1]
         if self.output == "softmax":
             return np.asarray(special.softmax(A, axis=1))
-        if self.output == "logistic":
-            return np.asarray(special.expit(A, out=A))
-        return np.asarray(np.exp(A, out=A) if self.output == "exp" else A)
+        if self.output == "exp":
+            return np.asarray(np.exp(A, out=A))
+        bend(A, self.output)
+        return np.asarray(A)
 
     def activate(self, Z: Array, b: Array) -> None:
         """Add the biases of an inner layer and apply its activation, in place."""
         _fast.network.add_bias(Z, b, self.activation == "relu")
-        if self.activation == "tanh":
-            np.tanh(Z, out=Z)
-        elif self.activation == "logistic":
-            special.expit(Z, out=Z)
+        if self.activation != "relu":
+            bend(Z, self.activation)
+
+
+def bend(Z: Array, activation: str) -> None:
+    """Apply an activation to each number, in place."""
+    if activation == "tanh":
+        np.tanh(Z, out=Z)
+    elif activation == "logistic":
+        special.expit(Z, out=Z)
+    elif activation == "relu":
+        np.maximum(Z, 0, out=Z)
 
 
 class Backpropagation:
@@ -133,9 +146,18 @@ class Backpropagation:
             A = Z
         last = len(layers) - 1
         D = layers[-1]
-        loss = _fast.network.loss_gradient(
-            D, Y, weights, OUTPUTS[network.output], self.intercepts[-1]
-        )
+        if network.squares:
+            bend(D, network.output)
+            values = D.copy()
+            loss = _fast.network.loss_gradient(
+                D, Y, weights, _fast.network.SQUARES, self.intercepts[-1]
+            )
+            # (a − y)φ′(z): the chain rule through the activation of the last layer.
+            _fast.network.back(D, values, ACTIVATIONS[network.output], self.intercepts[-1])
+        else:
+            loss = _fast.network.loss_gradient(
+                D, Y, weights, OUTPUTS[network.output], self.intercepts[-1]
+            )
         for i in range(last, 0, -1):
             _multiply(layers[i - 1].T, D, self.coefs[i])
             ahead = self.deltas[i - 1][:m]
@@ -144,6 +166,10 @@ class Backpropagation:
             D = ahead
         _multiply(X.T, D, self.coefs[0])
         return float(loss)
+
+    def slopes(self, count: int) -> list[Array]:
+        """Return ∂L/∂zˡ of each layer, of the last ``count`` rows that were shown; not to keep."""
+        return [delta[:count] for delta in (*self.deltas, self.layers[-1])]
 
 
 @dataclass(frozen=True, eq=False)

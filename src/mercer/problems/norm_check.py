@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from mercer._typing import Array, Seed
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -123,9 +124,9 @@ def check_norm(
     >>> [violation.axiom for violation in report.violations]
     ['triangle']
     """
-    if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
+    if dimension < 1 or dimension != int(dimension):
         raise InvalidParameter(f"check_norm: dimension={dimension!r} has to be a whole number ≥ 1.")
-    vectors = _vectors(dimension, np.random.default_rng(_seed(random_state)))
+    vectors = _vectors(int(dimension), check_random_state(random_state))
     sizes = np.array([_value(f, x) for x in vectors])
     found: list[NormViolation] = []
     scale = float(np.abs(sizes).max(initial=0.0)) or 1.0
@@ -174,11 +175,13 @@ def _triangle(
     return [] if worst is None else [worst]
 
 
-def _vectors(d: int, random: np.random.Generator) -> Array:
+def _vectors(d: int, random: np.random.RandomState) -> Array:
     """Return axes, signs, vectors with many zeros, and random ones of all lengths."""
     axes = np.eye(d)[: _CANDIDATES // 8]
     signs = random.choice([-1.0, 1.0], (_CANDIDATES // 8, d))
-    thin = random.normal(size=(_CANDIDATES // 4, d)) * (random.random((_CANDIDATES // 4, d)) < 0.4)
+    thin = random.normal(size=(_CANDIDATES // 4, d)) * (
+        random.uniform(size=(_CANDIDATES // 4, d)) < 0.4
+    )
     thin[~thin.any(axis=1), 0] = 1.0
     rest = _CANDIDATES - len(axes) - len(signs) - len(thin)
     plain = random.normal(size=(rest, d)) * 10.0 ** random.uniform(-2, 2, (rest, 1))
@@ -194,12 +197,6 @@ def _value(f: Callable[[Array], float], x: Array) -> float:
     if not math.isfinite(number):
         raise InvalidInput(f"check_norm: f is {number} at {_shown(x)}; a norm is finite.")
     return number
-
-
-def _seed(random_state: Seed) -> int | None:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(1 << 31))
-    return None if random_state is None else int(random_state)
 
 
 def _shown(x: Array) -> str:

@@ -160,6 +160,19 @@ class Quadratic(Norm):
         return f"Quadratic(P={self.P.tolist()})"
 
 
+def as_norm(norm: Any) -> Norm:
+    """Return a norm for a norm, the p of an Lp norm, or the matrix P of a quadratic norm."""
+    if hasattr(norm, "steepest"):
+        return norm  # type: ignore[no-any-return]
+    if isinstance(norm, Real) and not isinstance(norm, bool):
+        return Lp(float(norm))
+    if np.ndim(norm) == 2:
+        return Quadratic(norm)
+    raise InvalidParameter(
+        f"norm={norm!r} has to be a norm of mercer.norms, 1, 2, inf, or a square matrix."
+    )
+
+
 def mahalanobis(x: ArrayLike, z: ArrayLike, covariance: ArrayLike) -> float:
     """Return the Mahalanobis distance √((x − z)ᵀ Σ⁻¹ (x − z))."""
     return float(Quadratic(covariance).dual()(np.asarray(x, float) - np.asarray(z, float)))

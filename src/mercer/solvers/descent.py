@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from mercer._typing import Array
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput
 from mercer.problems.functions import (
     Function,
     GivenDerivative,
@@ -22,7 +21,7 @@ from mercer.problems.functions import (
     as_function,
     as_point,
 )
-from mercer.problems.vector_norms import Lp, Norm, Quadratic
+from mercer.problems.vector_norms import as_norm
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.line_search import Search, StepRule, step_rule
 
@@ -244,10 +243,10 @@ def steepest_descent(
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 9.4.
     """
     norm_at = norm if callable(norm) and not hasattr(norm, "steepest") else None
-    fixed = None if norm_at is not None else _as_norm(norm)
+    fixed = None if norm_at is not None else as_norm(norm)
 
     def direction(x: Array, g: Array) -> tuple[Array, float]:
-        measure = _as_norm(norm_at(x)) if norm_at is not None else fixed
+        measure = as_norm(norm_at(x)) if norm_at is not None else fixed
         assert measure is not None
         size = float(measure.dual()(g))
         return size * measure.steepest(g), size
@@ -397,18 +396,6 @@ def _finite_value(function: Function, x: Array) -> float:
     if not math.isfinite(value):
         raise InvalidInput(f"The value at the start is {value}; start where it is finite.")
     return value
-
-
-def _as_norm(norm: Any) -> Norm:
-    if hasattr(norm, "steepest"):
-        return norm  # type: ignore[no-any-return]
-    if isinstance(norm, Real):
-        return Lp(float(norm))
-    if np.ndim(norm) == 2:
-        return Quadratic(norm)
-    raise InvalidParameter(
-        f"norm={norm!r} has to be a norm of mercer.norms, 1, 2, inf, or a square matrix."
-    )
 
 
 def _definite_factor(H: Array) -> tuple[Array, bool]:

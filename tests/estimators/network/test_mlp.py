@@ -1,5 +1,7 @@
 """Networks: gradients by differences, scikit-learn's answers, solvers, laws."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,7 @@ from sklearn import neural_network
 from sklearn.datasets import make_multilabel_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import InvalidInput, MLPClassifier, MLPRegressor, Ridge
+from mercer import InvalidInput, InvalidParameter, MLPClassifier, MLPRegressor, Ridge, load, save
 from mercer._parallel import one_blas_thread
 from tests.estimators.cases import digits, heart, iris, regression, wine
 
@@ -171,3 +173,93 @@ def test_bad_input():
     parts = MLPClassifier().partial_fit(X, y > 0, classes=[False, True])
     with pytest.raises(ValueError, match="classes"):
         parts.partial_fit(X, np.full(len(y), 3))
+
+
+# ---- activations of the outputs, sensitivities ---------------------------------------------------
+
+
+def bent(z, activation):
+    return {
+        "identity": z,
+        "logistic": 1 / (1 + np.exp(-z)),
+        "tanh": np.tanh(z),
+        "relu": np.maximum(z, 0),
+    }[activation]
+
+
+def loss_of(model, X, Y):
+    """Return Σ ½‖y − f‖² of a fitted network by plain products."""
+    A = X
+    for W, b in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        A = bent(A @ W + b, model.activation)
+    out = bent(A @ model.coefs_[-1] + model.intercepts_[-1], model.output_activation)
+    return 0.5 * ((Y - out) ** 2).sum(), out
+
+
+@pytest.mark.parametrize("output", ["identity", "logistic", "tanh", "relu"])
+@pytest.mark.parametrize("hidden", ["tanh", "logistic"])
+def test_sensitivities_are_the_slopes_by_differences(output, hidden):
+    random = np.random.default_rng(0)
+    X, Y = random.normal(size=(12, 3)), random.uniform(0.1, 0.9, size=(12, 2))
+    model = MLPRegressor(
+        hidden_layer_sizes=(5, 4), activation=hidden, output_activation=output, solver="lbfgs",
+        max_iter=3, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), loss_of(model, X, Y)[1], atol=1e-12)
+    assert model.out_activation_ == output
+    deltas = model.sensitivities(X, Y)
+    assert [delta.shape for delta in deltas] == [(12, 5), (12, 4), (12, 2)]
+    # A shift of the biases of a layer moves its net inputs: −Σᵢ δᵢ is the slope of the loss.
+    h = 1e-6
+    for layer, delta in enumerate(deltas):
+        for j in range(delta.shape[1]):
+            ends = []
+            for shift in (h, -h):
+                model.intercepts_[layer][j] += shift
+                ends.append(loss_of(model, X, Y)[0])
+                model.intercepts_[layer][j] -= shift
+            assert -delta[:, j].sum() == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-6)
+    # The last layer, as in textbooks: δ = (t − y) f′(net).
+    y = loss_of(model, X, Y)[1]
+    slope = {"identity": 1.0, "logistic": y * (1 - y), "tanh": 1 - y**2, "relu": y > 0}[output]
+    np.testing.assert_allclose(deltas[-1], (Y - y) * slope, atol=1e-12)
+
+
+def test_sensitivities_of_a_classifier():
+    X, y = data_of_three_classes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MLPClassifier((6,), max_iter=5, random_state=0).fit(X, y)
+    deltas = model.sensitivities(X, y)
+    hot = (y[:, None] == model.classes_).astype(float)
+    np.testing.assert_allclose(deltas[-1], hot - model.predict_proba(X), atol=1e-12)
+
+
+def data_of_three_classes():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(60, 3))
+    return X, np.digitize(X[:, 0], [-0.5, 0.5])
+
+
+def test_an_output_between_bounds_is_learnt(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, size=(200, 1))
+    y = 1 / (1 + np.exp(-3 * X[:, 0]))
+    model = MLPRegressor(
+        hidden_layer_sizes=(4,), output_activation="logistic", solver="lbfgs", max_iter=500,
+        random_state=0, activation="tanh",
+    ).fit(X, y)  # fmt: skip
+    found = model.predict(10 * X)
+    assert 0 <= found.min() <= found.max() <= 1
+    assert model.score(X, y) > 0.999
+    save(model, tmp_path / "bent.mercer")
+    np.testing.assert_array_equal(load(tmp_path / "bent.mercer").predict(X), model.predict(X))
+    stochastic = MLPRegressor(
+        hidden_layer_sizes=(4,), output_activation="tanh", random_state=0, max_iter=30, tol=0.5
+    ).fit(X, y)
+    assert np.abs(stochastic.predict(X)).max() <= 1
+    with pytest.raises(InvalidParameter, match="is for squared errors"):
+        MLPRegressor(loss="poisson", output_activation="tanh").fit(X, y)

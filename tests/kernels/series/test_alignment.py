@@ -12,6 +12,7 @@ from mercer import (
     RBF,
     SVC,
     Definite,
+    GaussianProcessRegressor,
     GlobalAlignment,
     Gram,
     InvalidParameter,
@@ -297,7 +298,8 @@ def test_gradient_of_the_width():
     upper, lower = (DTW(gamma=0.2 * math.exp(sign * h))(X) for sign in (1, -1))
     assert name == "gamma"
     close(slope, (upper - lower) / (2 * h), 1e-8)
-    assert not GlobalAlignment(1.0).free_parameters()
+    assert GlobalAlignment(1.0).free_parameters() == {"sigma": 1.0}
+    assert GlobalAlignment("scale").free_parameters() == {}
 
 
 def test_machines_and_searches_take_series():
@@ -341,3 +343,60 @@ def test_impossible_parameters(make, message):
 
 def test_the_shared_data_suit_these_kernels():
     assert len({x.shape for x in data("series", 20)}) > 2
+
+
+@pytest.mark.parametrize("band", [None, 3, 2.5, 40])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_the_slope_of_global_alignments_is_that_of_differences(band, channels):
+    random = np.random.default_rng(0)
+    X = [random.normal(size=(channels, n)) for n in (1, 4, 9, 12, 6)]
+    Y = [random.normal(size=(channels, n)) for n in (5, 10)]
+    h = 1e-5
+    for sigma in (0.4, 1.5, 6.0):
+        for left, right in ((X, None), (X, Y)):
+            [(name, found)] = GlobalAlignment(sigma, band).gradients(left, right)
+            assert name == "sigma"
+            up, down = (
+                GlobalAlignment(sigma * np.exp(step), band)(left, right) for step in (h, -h)
+            )
+            close(found, (up - down) / (2 * h), 1e-6)
+            if right is None:
+                close(np.diagonal(found), np.zeros(len(X)))
+
+
+def test_the_slope_of_a_global_alignment_by_all_alignments():
+    """Sum over every alignment of two short series, with its slope, in plain Python."""
+    x, z, sigma = np.array([0.3, -1.0, 0.7]), np.array([0.1, 0.9]), 0.8
+
+    def paths(i, j):
+        if (i, j) == (0, 0):
+            return [[(0, 0)]]
+        before = [(i - 1, j), (i, j - 1), (i - 1, j - 1)]
+        return [[*path, (i, j)] for a, b in before if a >= 0 and b >= 0 for path in paths(a, b)]
+
+    def log_sum(a, b, width):
+        total = 0.0
+        for path in paths(len(a) - 1, len(b) - 1):
+            kappa = np.exp([-((a[i] - b[j]) ** 2) / (2 * width**2) for i, j in path])
+            total += np.prod(kappa / (2 - kappa))
+        return np.log(total)
+
+    def value(width):
+        return np.exp(log_sum(x, z, width) - log_sum(x, x, width) / 2 - log_sum(z, z, width) / 2)
+
+    h = 1e-6
+    expected = (value(sigma * np.exp(h)) - value(sigma * np.exp(-h))) / (2 * h)
+    [(_, found)] = GlobalAlignment(sigma).gradients([x], [z])
+    assert found[0, 0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_gaussian_process_learns_the_width_of_alignments():
+    random = np.random.default_rng(0)
+    phases = random.uniform(0, 2 * np.pi, 25)
+    X = [np.sin(np.linspace(0, 6, 20) + phase) for phase in phases]
+    y = np.cos(phases)
+    kernel = 1.0 * GlobalAlignment(20.0)
+    machine = GaussianProcessRegressor(kernel, alpha=1e-4).fit(X, y)
+    assert machine.kernel_.kernel.sigma != 20.0
+    fixed = GaussianProcessRegressor(kernel, alpha=1e-4, fixed=["kernel__sigma"]).fit(X, y)
+    assert machine.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_ + 0.01

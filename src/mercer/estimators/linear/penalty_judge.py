@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from sklearn.utils.validation import check_array
 
 from mercer._typing import Array, Matrix, Model
-from mercer.exceptions import InvalidParameter, NotPositiveDefinite
+from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import (
     L1,
     L2,
@@ -21,6 +21,7 @@ from mercer.problems.penalties import (
     PenaltyProblem,
     VertexAnswer,
 )
+from mercer.problems.vector_norms import Lp, Norm, as_norm
 
 NO_ROWS = np.empty(0, np.intp)
 """For answers that interpolate no rows, and judges who do not ask."""
@@ -29,14 +30,14 @@ NO_ROWS = np.empty(0, np.intp)
 def judge_norm(model: Model, X: Matrix, y: Array) -> Certificate:
     """Judge the weights and multipliers of a :class:`NormRegressor`."""
     A, b, x = _posed(model, X, y)
-    if np.ndim(model.norm) == 0 and model.norm == np.inf:
-        answer = VertexAnswer(x, model.multipliers_, NO_ROWS)
-        return ChebyshevProblem(b).prove(answer, FeatureGram.of_rows(A))
-    problem = norm_problem(b, model.norm)
-    root = root_of(model.norm, len(b))
-    if root is not None:
-        A, problem = root @ A, norm_problem(root @ b, model.norm)
-    return problem.prove(PenaltyAnswer(x, model.multipliers_), FeatureGram.of_rows(A))
+    p, root = residual_norm(model.norm, len(b))
+    A, b = (A, b) if root is None else (root @ A, root @ b)
+    gram, nu = FeatureGram.of_rows(A), model.multipliers_
+    if model.radius is not None or p not in (1, 2, np.inf):
+        return constrained_norm(model, b, p, X.shape[1]).certify(PenaltyAnswer(x, nu), gram)
+    if p == np.inf:
+        return ChebyshevProblem(b).prove(VertexAnswer(x, nu, NO_ROWS), gram)
+    return norm_problem(b, p).prove(PenaltyAnswer(x, nu), gram)
 
 
 def judge_penalties(model: Model, X: Matrix, y: Array) -> Certificate:
@@ -52,10 +53,16 @@ def design_matrix(X: Matrix, intercept: bool) -> Array:
     return np.column_stack([X, np.ones(len(X))]) if intercept else X
 
 
-def norm_problem(b: Array, norm: ArrayLike) -> PenaltyProblem:
+def norm_problem(b: Array, p: float) -> PenaltyProblem:
     """Return the problem of least absolute deviations, or of least squares."""
-    absolute = np.ndim(norm) == 0 and norm == 1
-    return PenaltyProblem(b, L1(), "L1 regression") if absolute else PenaltyProblem(b, L2())
+    return PenaltyProblem(b, L1(), "L1 regression") if p == 1 else PenaltyProblem(b, L2())
+
+
+def constrained_norm(model: Model, b: Array, p: float, weights: int) -> NormProblem:
+    """Return the problem of any norm, with the weights in a ball where the model has one."""
+    if model.radius is None:
+        return NormProblem(b, Lp(p))
+    return NormProblem(b, Lp(p), float(model.radius), as_norm(model.ball), weights)
 
 
 def penalty_of(given: Penalty | str) -> Penalty:
@@ -63,26 +70,23 @@ def penalty_of(given: Penalty | str) -> Penalty:
     return NAMES[given]() if isinstance(given, str) else given
 
 
-def root_of(norm: ArrayLike, n: int) -> Array | None:
-    """Return the transposed Cholesky factor of P, None where the norm is none of a matrix."""
-    if np.ndim(norm) == 0:
-        if norm not in (1, 2, np.inf):
-            raise InvalidParameter(f"norm={norm!r} has to be 1, 2, inf or a matrix P.")
-        return None
-    P = check_array(norm, dtype=np.float64)
-    if P.shape != (n, n) or not np.allclose(P, P.T):
+def residual_norm(given: Norm | ArrayLike, n: int) -> tuple[float, Array | None]:
+    """Return p, and the transposed Cholesky factor of P where the norm is a quadratic one."""
+    norm = as_norm(given)
+    p, P = getattr(norm, "p", None), getattr(norm, "P", None)
+    if not norm.is_norm or (p is None and P is None):
+        raise InvalidParameter(
+            f"norm={given!r} has to be a number p ≥ 1, inf included, a matrix P, norms.Lp(p) or "
+            "norms.Quadratic(P)."
+        )
+    if P is None:
+        return float(p), None  # type: ignore[arg-type]
+    if P.shape != (n, n):
         raise InvalidParameter(
             f"The matrix of the norm has the shape {P.shape}; it has to be symmetric, with a "
             f"row and a column for each of the {n} samples."
         )
-    try:
-        return np.asarray(linalg.cholesky(P))
-    except linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(P).min())
-        raise NotPositiveDefinite(
-            f"The matrix of the norm has the eigenvalue {least:.3g}, so √(rᵀPr) is no norm; "
-            "use a positive definite one."
-        ) from None
+    return 2.0, np.asarray(linalg.cholesky(P))
 
 
 def _posed(model: Model, X: Matrix, y: Array) -> tuple[Array, Array, Array]:

@@ -23,7 +23,7 @@ _MOST = 10.0
 """The largest α of a grid, over the largest squared singular value: weights are a tenth there."""
 
 
-class RidgeWeights(NamedTuple):
+class WeightPath(NamedTuple):
     """The weights of ridge regression for many α.
 
     Attributes
@@ -43,7 +43,7 @@ class RidgeWeights(NamedTuple):
 
 def ridge_path(
     X: Objects, y: Targets, *, alphas: int | ArrayLike = 100, eps: float = 1e-6
-) -> RidgeWeights:
+) -> WeightPath:
     """Return the weights of ridge regression for many α, all from one decomposition.
 
     w(α) = argmin ‖y − Xw‖² + α‖w‖² = Σⱼ vⱼ sⱼ/(sⱼ² + α) uⱼᵀy,  X = Σⱼ sⱼuⱼvⱼᵀ
@@ -110,7 +110,7 @@ def ridge_path(
             gaps[a] += max(certificates[-1].gap, 0.0)
     check_range(certificates)
     found = coefs[:, 0] if Y.ndim == 1 else coefs.transpose(1, 0, 2)
-    return RidgeWeights(grid, np.asfortranarray(found), gaps)
+    return WeightPath(grid, np.asfortranarray(found), gaps)
 
 
 def _alphas(given: Any, eps: float, largest: float) -> Array:

@@ -42,7 +42,7 @@ from mercer.estimators.state import VECTORS
 from mercer.exceptions import InvalidInput
 from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
-from mercer.problems.backpropagation import Network, NetworkLoss
+from mercer.problems.backpropagation import Backpropagation, Network, NetworkLoss
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.network.stochastic import (
     LBFGS,
@@ -134,7 +134,7 @@ class MultilayerPerceptron(TrainingParameters):
             raise WrongState("its layers do not fit its columns and outputs")
         if not all(np.isfinite(part).all() for part in (*coefs, *intercepts)):
             raise WrongState("its weights hold NaN or infinity")
-        if self.out_activation_ not in ("identity", "logistic", "softmax", "exp"):
+        if self.out_activation_ not in ("identity", "logistic", "softmax", "exp", "tanh", "relu"):
             raise WrongState("it has an activation that there is not")
         optimizer = getattr(self, "_optimizer", None)
         weights = sum(part.size for part in (*coefs, *intercepts))
@@ -233,7 +233,8 @@ class MultilayerPerceptron(TrainingParameters):
         sizes = [X.shape[1], *hidden, self.n_outputs_]
         if first:
             self.out_activation_ = self._output()
-        network = Network(sizes, self.activation, self.out_activation_, X.dtype)
+        kinds = self.activation, self.out_activation_
+        network = Network(sizes, *kinds, X.dtype, self._bent_squares())
         if first:
             self._begin(network, random)
         else:
@@ -406,10 +407,43 @@ class MultilayerPerceptron(TrainingParameters):
         X = validate_data(
             self, X, accept_sparse=["csr", "csc"], dtype=(np.float64, np.float32), reset=False
         )
+        return self._network().forward(X)
+
+    def _network(self) -> Network:
+        """Return the fitted network."""
         sizes = [self.coefs_[0].shape[0], *(W.shape[1] for W in self.coefs_)]
-        network = Network(sizes, self.activation, self.out_activation_, self.coefs_[0].dtype)
+        kinds = self.activation, self.out_activation_
+        network = Network(sizes, *kinds, self.coefs_[0].dtype, self._bent_squares())
         network.load(self.coefs_, self.intercepts_)
-        return network.forward(X)
+        return network
+
+    def sensitivities(self, X: Objects, y: Targets) -> list[Array]:
+        """Return the sensitivities δˡ = −∂ℓ/∂zˡ of each layer that backpropagation finds.
+
+        δᴸ = (y − f)φ′(zᴸ) at the output for squared errors, y − p for cross-entropies, and
+        δˡ = (δˡ⁺¹Wˡ⁺¹ᵀ)φ′(zˡ) before; the gradient of the losses with respect to Wˡ is −Aˡ⁻¹ᵀδˡ.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, features)
+        y : array of shape (n,) or (n, outputs)
+
+        Returns
+        -------
+        list of arrays of shape (n, neurons)
+            One for each layer after the first, the outputs last; without the penalty.
+        """
+        check_is_fitted(self)
+        X, Y = self._read_targets(X, y, part=True, first=False)
+        network = self._network()
+        pass_back = Backpropagation(network, X.shape[0])
+        rows = np.ascontiguousarray(Y, network.dtype)
+        pass_back(X.astype(network.dtype, copy=False), rows, _NONE.astype(network.dtype))
+        return [-slopes for slopes in pass_back.slopes(X.shape[0])]
+
+    def _bent_squares(self) -> bool:
+        """Whether squared errors are taken after an activation of the last layer."""
+        return False
 
 
 takes_parts = available_if(_takes_parts)

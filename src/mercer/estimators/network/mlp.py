@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_contex
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.network.base import MultilayerPerceptron, takes_parts
-from mercer.exceptions import InvalidInput, InvalidType
+from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
 
 _READ: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
@@ -218,7 +219,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     r"""A network of neurons for numbers.
 
-    min (1/n) Σ ½‖yᵢ − f(xᵢ)‖² + α/2n Σ‖Wˡ‖²,  f = Wᴸφ(… φ(W¹x + b¹) …) + bᴸ
+    min (1/n) Σ ½‖yᵢ − f(xᵢ)‖² + α/2n Σ‖Wˡ‖²,  f = ψ(Wᴸφ(… φ(W¹x + b¹) …) + bᴸ)
 
     A drop-in for :class:`sklearn.neural_network.MLPRegressor`. With several outputs ``loss_`` is
     the sum over them, whose slopes are used; scikit-learn reports the mean.
@@ -227,6 +228,9 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     ----------
     loss : {"squared_error", "poisson"}
         The squares above, or the deviance of counts with mean exp f.
+    output_activation : {"identity", "logistic", "tanh", "relu"}
+        ψ, the activation of the outputs, for squared errors: "logistic" for targets between 0 and
+        1, "tanh" between −1 and 1.
     hidden_layer_sizes, activation, solver, alpha, batch_size, learning_rate, learning_rate_init
         As in :class:`MLPClassifier`.
     power_t, max_iter, shuffle, random_state, tol, verbose, warm_start, momentum
@@ -249,11 +253,14 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **MultilayerPerceptron._parameter_constraints,
         "loss": [StrOptions({"squared_error", "poisson"})],
+        "output_activation": [StrOptions({"identity", "logistic", "tanh", "relu"})],
     }
 
     loss: str = "squared_error"
     hidden_layer_sizes: ArrayLike = (100,)
     activation: str = "relu"
+    _: KW_ONLY
+    output_activation: str = "identity"
 
     @takes_parts  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -282,7 +289,17 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         return X, np.asarray(y, X.dtype).reshape(len(y), -1)
 
     def _output(self) -> str:
-        return "exp" if self.loss == "poisson" else "identity"
+        if self.loss == "squared_error":
+            return self.output_activation
+        if self.output_activation != "identity":
+            raise InvalidParameter(
+                f"MLPRegressor: output_activation={self.output_activation!r} is for squared "
+                "errors; loss='poisson' has exp at its outputs."
+            )
+        return "exp"
+
+    def _bent_squares(self) -> bool:
+        return self.loss == "squared_error" and self.out_activation_ != "identity"
 
     def _score_values(self, values: Array, Y: Array, weights: Array | None) -> float:
         return float(r2_score(Y, values, sample_weight=weights))

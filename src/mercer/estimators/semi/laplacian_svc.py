@@ -38,7 +38,7 @@ from mercer.problems.manifold import (
 )
 from mercer.problems.manifold_hinge import HingeManifoldProblem
 from mercer.solvers.base import Solver
-from mercer.solvers.manifold_hinge import WarpedKernelSolver
+from mercer.solvers.warped_kernel import WarpedKernelSolver
 
 
 @parameters

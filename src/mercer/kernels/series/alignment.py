@@ -234,9 +234,33 @@ class GlobalAlignment(_SeriesKernel):
         if self.band is not None:
             check_number(self, "band", low=0, open_low=True)
 
-    def free_parameters(self) -> dict[str, float]:
-        # There is no derivative with respect to sigma yet.
-        return {}
+    def gradient(self, values: Values, name: str) -> Array:
+        if name not in self.free_parameters():
+            return super().gradient(values, name)
+        statistic = AlignmentSlope(self.encoder, self)
+        slopes = values[statistic] - values.left[statistic] / 2 - values.right[statistic] / 2
+        return np.asarray(self.evaluate(values) * slopes)
+
+    def log_slopes(self, a: Series, b: Series) -> Array:
+        """Return ∂ log K/∂ log σ of all pairs of series, not normalised."""
+        out = np.empty((len(a), len(b)))
+        points = np.ascontiguousarray(b.values[:, :-1])
+        penalties = self._penalties(max(int(a.lengths.max()), int(b.lengths.max())))
+        whole = (points, b.starts, b.lengths, penalties)
+
+        def task(part: slice) -> None:
+            some = a.take(part)
+            rows = np.ascontiguousarray(some.values[:, :-1])
+            _fast.alignment_slopes.log_slopes(
+                rows, some.starts, some.lengths, *whole, False, out[part]
+            )
+
+        if a.same_as(b):
+            _fast.alignment_slopes.log_slopes(points, a.starts, a.lengths, *whole, True, out)
+            return out
+        parts = [slice(i, min(i + 8, len(a))) for i in range(0, len(a), 8)]
+        _parallel.run(task, parts, _parallel.thread_count())
+        return out
 
     def prepare(self, a: Series, b: Series) -> tuple[_Aligned, _Aligned]:
         check_channels(a, b)
@@ -319,6 +343,24 @@ class GlobalAlignment(_SeriesKernel):
         positive = distances[distances > 0]
         middle = float(np.median(positive)) if positive.size else 1.0
         return middle * math.sqrt(float(np.median(series.lengths)))
+
+
+@dataclass(frozen=True)
+class AlignmentSlope(Statistic):
+    """∂ log K/∂ log σ of a global alignment, not normalised."""
+
+    kernel: GlobalAlignment
+
+    def prepare(self, A: Points, B: Points) -> tuple[_Aligned, _Aligned]:
+        a, b = cast(Series, A[self.encoder]), cast(Series, B[self.encoder])
+        return self.kernel.prepare(a, b)
+
+    def compute(self, a: _Aligned, b: _Aligned, out: Array | None = None) -> Array:
+        return self.kernel.log_slopes(a, b)
+
+    def diagonal(self, a: _Aligned) -> Array:
+        singles = (a.take(slice(i, i + 1)) for i in range(len(a)))
+        return np.array([self.kernel.log_slopes(one, one)[0, 0] for one in singles])
 
 
 def _values(side: _Aligned, number: int) -> Array:

@@ -377,7 +377,8 @@ def _least_tangents(A: Array, b: Array, seen: list[Tangents]) -> tuple[Array, Ar
     )
     if found.x is None:
         raise InvalidInput(f"HiGHS found no answer ({found.message}); scale the columns of X.")
-    nu = np.bincount(rows, -found.ineqlin.marginals * slopes, minlength=n)
+    nu: Array = np.zeros(n)
+    np.add.at(nu, rows, -found.ineqlin.marginals * slopes)
     return found.x[:d], nu
 
 

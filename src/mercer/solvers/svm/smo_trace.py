@@ -133,7 +133,7 @@ def smo(
             f"smo: C={C!r}, tol={tol!r} and max_iter={max_iter!r} have to be a finite number > 0, "
             "a number > 0 and a whole number ≥ 0."
         )
-    run = _Steps(matrix, signs, float(C), fit_intercept)
+    run = _PairSteps(matrix, signs, float(C), fit_intercept)
     status = Status.MAX_ITER
     while True:
         pair = run.choose(tol)
@@ -146,7 +146,7 @@ def smo(
     return run.end(str(status))
 
 
-class _Steps:
+class _PairSteps:
     """The multipliers, the errors E = f − y, and what is kept of each step."""
 
     def __init__(self, K: Array, y: Array, C: float, bias: bool) -> None:
