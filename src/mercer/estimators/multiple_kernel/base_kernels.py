@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,10 @@ class HeldKernels:
         rows are held in float32 where ``tol`` is no finer.
         """
         n = len(points)
-        dtype = np.dtype(np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64)
+        dtype: np.dtype[Any] = np.dtype(
+            np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64
+        )
+        rounding = _ROUNDING * float(np.finfo(dtype.type).eps)
         _memory.require(
             n * n * (dtype.itemsize * len(kernels) + 3 * 8),
             f"{owner}: {len(kernels)} matrices of {n:,} × {n:,} kernel values",
@@ -81,7 +85,7 @@ class HeldKernels:
             K = Gram.by_products(kernel, points).in_precision(dtype).dense()
             trace = float(np.trace(K, dtype=np.float64))
             spread = (trace - float(K.sum(dtype=np.float64)) / n) / n
-            constant = not spread > _ROUNDING * np.finfo(dtype).eps * abs(trace) / n
+            constant = not spread > rounding * abs(trace) / n
             spreads[m] = 0.0 if constant else spread
             if normalise and not constant:
                 scales[m] = spread

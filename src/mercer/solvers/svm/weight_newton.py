@@ -33,8 +33,8 @@ _SHORTEST, _SHORTER = 0.02, 0.3
 """Newton's step is cut by the second number until the first, then another kind is taken."""
 _DECREASE = 1e-4
 """The share of the promised decrease that a step has to bring, as is usual (Armijo)."""
-_SMALL = 0.01
-"""Weights up to this share of the largest may be those that were kept for the multipliers alone."""
+_AT_FLOOR = 1.5
+"""Weights up to so many times the floor of the last step were kept for the multipliers alone."""
 _PATIENCE = 12
 """Steps without progress after which no step will bring any: 2 to 12 are usual for all."""
 _PROGRESS = 0.1
@@ -134,6 +134,9 @@ class _WeightSearch:
         self.least = math.inf
         """The least joint gap so far."""
         self.missed = np.zeros(len(matrices), np.bool_)
+        """The kernels that were left out and are wanted back."""
+        self.floor: Array = np.zeros(len(matrices))
+        """The least weights of the last step."""
         self._summed: tuple[Array, Array] | None = None
         """The last weights and their sum."""
 
@@ -172,7 +175,7 @@ class _WeightSearch:
     def _next(self, point: _WeightPoint) -> _WeightPoint:
         """Return a point with a smaller optimum of the machines."""
         d, gradient, problem = point.weights, -point.q / 2, self.problem
-        floor = self._floor()
+        floor = self.floor = self._floor()
         # Weights above the floor: d = floor + rest·x with x on the ball.
         rest = 1 - float(np.linalg.norm(floor, problem.p))
         if (d < floor).any():
@@ -198,7 +201,7 @@ class _WeightSearch:
 
     def _pruned(self, point: _WeightPoint, wanted: float) -> _WeightPoint:
         """Return the answer without small weights that were kept, where it is as good."""
-        small = self.missed & (point.weights > 0) & (point.weights <= _SMALL * point.weights.max())
+        small = (point.weights > 0) & (point.weights <= _AT_FLOOR * self.floor)
         if not small.any():
             return point
         weights = self.problem.on_sphere(np.where(small, 0.0, point.weights))
