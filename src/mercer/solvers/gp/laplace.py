@@ -112,18 +112,22 @@ class LaplaceEvidence:
         self.last[:] = [found.a]
         return found
 
-    def mode(self, K: Array, start: Array | None = None) -> Mode:
+    def mode(self, K: Array, first: Array | None = None) -> Mode:
         """Find the mode by Newton's method, with steps halved where they go too far.
 
-        It starts with f = K·``start`` where that is better than f = 0.
+        It starts with f = K·``first`` where that is better than f = 0.
 
         With large kernel values a whole step can leave the place where the log posterior is like
         its second-order expansion, and never come back.
         """
-        f = a = np.zeros(len(self.y))
-        if start is not None and self._posterior(K @ start, start) > self._posterior(f, a):
-            f, a = K @ start, start
-        here = self._around(K, f, a)
+        zero: Array = np.zeros(len(self.y))
+        here: Mode | None = None
+        if first is not None:
+            near: Array = K @ first
+            if self._posterior(near, first) > self._posterior(zero, zero):
+                here = self._around(K, near, first)
+        if here is None:
+            here = self._around(K, zero, zero)
         for _ in range(self.max_iter):
             f, a, pi, root = here.f, here.a, here.pi, here.root
             b = root * root * f + (self.y - pi)
