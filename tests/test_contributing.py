@@ -60,7 +60,7 @@ def test_the_estimator_passes_the_common_checks(row):
 
 def test_the_estimator_comes_back_from_a_file(row, tmp_path):
     X, y = row.data()
-    model = row.estimator(RBF(0.5)).fit(X, y)
+    model = row.estimator(RBF(gamma=0.5)).fit(X, y)
     mercer.save(model, tmp_path / "model.mercer")
     loaded = mercer.load(tmp_path / "model.mercer")
     assert type(loaded) is row.estimator

@@ -195,7 +195,7 @@ def test_the_optimum_of_a_ridge_regression_is_in_the_interval(alpha):
     for _ in range(3):
         n = int(rng.integers(2, 9))
         X = rng.standard_normal((n, 2)) * 10.0 ** rng.uniform(-1, 1)
-        K = mercer.RBF(0.5)(X)
+        K = mercer.RBF(gamma=0.5)(X)
         weights = rng.uniform(0.1, 2, n)
         y = rng.standard_normal(n) * 10.0 ** rng.uniform(-3, 3)
         model = mercer.KernelRidge(alpha, kernel="precomputed").fit(K, y, weights)

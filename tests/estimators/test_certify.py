@@ -65,7 +65,7 @@ def test_the_objectives_are_those_of_the_books():
     assert certificate.dual == pytest.approx(100.87729, abs=1e-5)
     alpha = np.zeros(len(X))
     alpha[model.support_] = model.dual_coef_[0]
-    K = RBF(1 / 13)(X)
+    K = RBF(gamma=1 / 13)(X)
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     slack = np.maximum(0, 1 - signs * model.decision_function(X)).sum()
     assert certificate.primal == pytest.approx(alpha @ K @ alpha / 2 + slack)

@@ -135,8 +135,8 @@ def test_files_may_have_old_names():
 
 def test_the_old_name_of_a_function_works_and_warns():
     X = np.linspace(0, 3, 20)[:, None]
-    new = GP(X, np.sin(X[:, 0]), RBF(1.0), n_init=1)
+    new = GP(X, np.sin(X[:, 0]), RBF(gamma=1.0), n_init=1)
     with pytest.warns(FutureWarning, match="GP: 'starts' is now called 'n_init'"):
-        old = GP(X, np.sin(X[:, 0]), RBF(1.0), starts=1)
+        old = GP(X, np.sin(X[:, 0]), RBF(gamma=1.0), starts=1)
     np.testing.assert_array_equal(old.predict(X), new.predict(X))
     assert "starts" not in inspect.signature(GP).parameters

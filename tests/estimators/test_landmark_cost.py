@@ -19,7 +19,7 @@ from mercer import (
 from mercer.landmarks import basis as landmark_basis
 from tests.estimators.cases import heart, wine
 
-KERNEL = RBF(0.05)
+KERNEL = RBF(gamma=0.05)
 
 
 def diabetes():
@@ -177,7 +177,7 @@ def test_squared_hinge(data, constant):
 
 
 def machines(approximation):
-    settings = {"kernel": RBF(1.0), "approximation": approximation}
+    settings = {"kernel": RBF(gamma=1.0), "approximation": approximation}
     return [
         KernelRidge(1.0, **settings, fit_intercept=True),
         KernelLogisticRegression(**settings),

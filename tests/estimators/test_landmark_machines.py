@@ -38,7 +38,7 @@ from tests.estimators.cases import digits, heart, iris, regression, separable, w
 @pytest.mark.parametrize("data", [heart, wine], ids=lambda data: data.__name__)
 def test_all_rows_as_landmarks_give_the_exact_machine(data, multi_class):
     X, y = data()
-    kernel = Matern(1.5, length_scale=3.0)
+    kernel = Matern(nu=1.5, length_scale=3.0)
     machine = SVC(kernel, C=2.0, multi_class=multi_class, tol=1e-7)
     exact = machine.fit(X, y)
     approximate = clone(machine).set_params(approximation=len(X)).fit(X, y)
@@ -51,12 +51,12 @@ def test_all_rows_as_landmarks_give_the_exact_machine(data, multi_class):
 
 
 FAMILY = [
-    (NuSVC(RBF(0.1), nu=0.3), wine),
-    (NuSVC(RBF(0.1), nu=0.3, multi_class="ovr"), wine),
-    (SVR(RBF(0.5), C=3.0), regression),
-    (SVR(RBF(0.5), C=3.0, epsilon=100.0), regression),
-    (NuSVR(RBF(0.5), C=3.0, nu=0.4), regression),
-    (OneClassSVM(RBF(0.1), nu=0.2), wine),
+    (NuSVC(RBF(gamma=0.1), nu=0.3), wine),
+    (NuSVC(RBF(gamma=0.1), nu=0.3, multi_class="ovr"), wine),
+    (SVR(RBF(gamma=0.5), C=3.0), regression),
+    (SVR(RBF(gamma=0.5), C=3.0, epsilon=100.0), regression),
+    (NuSVR(RBF(gamma=0.5), C=3.0, nu=0.4), regression),
+    (OneClassSVM(RBF(gamma=0.1), nu=0.2), wine),
 ]
 
 
@@ -122,7 +122,7 @@ def test_the_whole_family_takes_landmarks(machine, data, tmp_path):
 @pytest.mark.parametrize("data", [heart, digits], ids=lambda data: data.__name__)
 def test_the_cost_bounds_how_far_the_optima_are_apart(data, method, C):
     X, y = data()
-    machine = SVC(RBF(0.1), C=C, tol=1e-6)
+    machine = SVC(RBF(gamma=0.1), C=C, tol=1e-6)
     exact = machine.fit(X, y).certificate_
     costs = []
     for count in (5, 20, 80):
@@ -140,10 +140,10 @@ def test_the_cost_bounds_how_far_the_optima_are_apart(data, method, C):
 
 def test_the_bound_without_the_exact_square(monkeypatch):
     X, y = heart()
-    model = SVC(RBF(0.1), approximation=60, tol=1e-6).fit(X, y)
+    model = SVC(RBF(gamma=0.1), approximation=60, tol=1e-6).fit(X, y)
     monkeypatch.setattr("mercer.landmarks.landmark_gram._AFFORDABLE", 0)
-    cheap = SVC(RBF(0.1), approximation=60, tol=1e-6).fit(X, y)
-    exact = SVC(RBF(0.1), tol=1e-6).fit(X, y).certificate_.dual
+    cheap = SVC(RBF(gamma=0.1), approximation=60, tol=1e-6).fit(X, y)
+    exact = SVC(RBF(gamma=0.1), tol=1e-6).fit(X, y).certificate_.dual
     assert cheap.certificate_.dual - exact <= model.certificate_.approximation_cost
     assert model.certificate_.approximation_cost <= cheap.certificate_.approximation_cost
     assert cheap.certificate_.approximation_cost <= cheap.certificate_.dual
@@ -151,7 +151,7 @@ def test_the_bound_without_the_exact_square(monkeypatch):
 
 def test_the_answer_is_that_of_the_approximated_problem():
     X, y = heart()
-    model = SVC(RBF(0.1), C=3.0, approximation=Nystrom(40, "uniform"), tol=1e-8).fit(X, y)
+    model = SVC(RBF(gamma=0.1), C=3.0, approximation=Nystrom(40, "uniform"), tol=1e-8).fit(X, y)
     kernel = model.kernel_
     assert isinstance(kernel, NystromKernel)
     matrix = Gram(kernel, X).dense()
@@ -166,7 +166,7 @@ def test_the_answer_is_that_of_the_approximated_problem():
     assert "approximation cost" in repr(model.certificate_)
     for name in ("primal", "dual", "approximation_cost"):
         assert getattr(judged, name) == pytest.approx(getattr(model.certificate_, name), rel=1e-6)
-    Z = NystromMap(RBF(0.1), 40, method="uniform").fit_transform(X)
+    Z = NystromMap(RBF(gamma=0.1), 40, method="uniform").fit_transform(X)
     linear = LinearSVC(
         loss="hinge", C=3.0, intercept_scaling=1e3, tol=1e-9, max_iter=10**6, random_state=0
     ).fit(Z, y)
@@ -179,18 +179,18 @@ def test_many_rows_are_solved_on_features():
     X, y = np.tile(X, (6, 1)), np.tile(y % 2, 6)
     X = X + 0.05 * np.random.default_rng(0).normal(size=X.shape)
     for count in (50, 300):
-        model = SVC(RBF(0.1), approximation=count).fit(X, y)
+        model = SVC(RBF(gamma=0.1), approximation=count).fit(X, y)
         assert model.certificate_.relative_gap < 1e-2
         assert model.score(X, y) > 0.97
         assert len(model._condensed) == count
     with pytest.warns(match="time|stopped"):
-        SVC(RBF(0.1), C=1e4, approximation=300, time_limit=1e-3).fit(X, y)
+        SVC(RBF(gamma=0.1), C=1e4, approximation=300, time_limit=1e-3).fit(X, y)
 
 
 def test_hard_margin():
     X, y = separable()
-    exact = SVC(RBF(0.1), C=np.inf).fit(X, y)
-    model = SVC(RBF(0.1), C=np.inf, approximation=20).fit(X, y)
+    exact = SVC(RBF(gamma=0.1), C=np.inf).fit(X, y)
+    model = SVC(RBF(gamma=0.1), C=np.inf, approximation=20).fit(X, y)
     assert (model.predict(X) == y).all()
     apart = model.certificate_.dual - exact.certificate_.dual
     assert -1e-3 <= apart <= model.certificate_.approximation_cost + model.certificate_.gap + 1e-3
@@ -219,16 +219,16 @@ def test_texts_and_graphs(tmp_path):
 
 def test_fits_follow_each_other_and_searches_see_the_parameter():
     X, y = heart()
-    model = SVC(RBF(0.1), approximation=30).fit(X, y)
+    model = SVC(RBF(gamma=0.1), approximation=30).fit(X, y)
     model.set_params(approximation=None).fit(X, y)
     assert not hasattr(model, "residual_trace_")
-    plain = SVC(RBF(0.1)).fit(X, y)
+    plain = SVC(RBF(gamma=0.1)).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
-    search = GridSearchCV(SVC(RBF(0.1)), {"approximation": [2, Nystrom(80)]}, cv=3).fit(X, y)
+    search = GridSearchCV(SVC(RBF(gamma=0.1)), {"approximation": [2, Nystrom(80)]}, cv=3).fit(X, y)
     assert search.best_params_["approximation"] == Nystrom(80)
-    probable = SVC(RBF(0.1), approximation=30, probability=True).fit(X, y).predict_proba(X)
+    probable = SVC(RBF(gamma=0.1), approximation=30, probability=True).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(probable.sum(axis=1), 1)
-    tuned = SVC(RBF(0.1), C="auto", approximation=30).fit(X, y)
+    tuned = SVC(RBF(gamma=0.1), C="auto", approximation=30).fit(X, y)
     assert tuned.score(X, y) > 0.8
     assert isinstance(tuned.kernel_, NystromKernel)
 
@@ -253,7 +253,7 @@ def test_bad_input(machine):
 
 def test_components():
     X, _ = iris()
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
     exact = KernelPCA(4, kernel=kernel).fit(X)
     whole = KernelPCA(4, kernel=kernel, approximation=len(X)).fit(X)
     np.testing.assert_allclose(whole.eigenvalues_, exact.eigenvalues_, rtol=1e-9)

@@ -15,9 +15,13 @@ FEW = np.where(np.arange(120) % 3 == 0, CLASSES, -1)
 NUMBERS = np.where(np.arange(120) % 3 == 0, X[:, 0], np.nan)
 
 MACHINES = [
-    (LaplacianSVC(kernel=RBF(0.5), n_neighbors=5), FEW, "decision_function"),
-    (LaplacianRidge(kernel=RBF(0.5), n_neighbors=5), NUMBERS, "predict"),
-    (KernelPerceptron(kernel=RBF(0.5), shuffle=False, tol=None), CLASSES, "decision_function"),
+    (LaplacianSVC(kernel=RBF(gamma=0.5), n_neighbors=5), FEW, "decision_function"),
+    (LaplacianRidge(kernel=RBF(gamma=0.5), n_neighbors=5), NUMBERS, "predict"),
+    (
+        KernelPerceptron(kernel=RBF(gamma=0.5), shuffle=False, tol=None),
+        CLASSES,
+        "decision_function",
+    ),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.DisconnectedGraphWarning")
 
@@ -47,4 +51,4 @@ def test_few_landmarks_are_saved_and_loaded(machine, y, answer, tmp_path):
 def test_a_matrix_has_no_landmarks():
     machine = KernelPerceptron(kernel="precomputed", approximation=10)
     with pytest.raises(InvalidParameter, match="chooses landmarks among objects"):
-        machine.fit(RBF(0.5)(X), CLASSES)
+        machine.fit(RBF(gamma=0.5)(X), CLASSES)

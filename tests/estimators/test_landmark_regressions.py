@@ -30,9 +30,9 @@ def data():
 def test_ridge_is_that_of_the_streamed_machine_and_comes_with_a_proof(data, method, tmp_path):
     X, y, weights = data
     machine = KernelRidge(
-        0.1, kernel=RBF(0.3), fit_intercept=True, approximation=Nystrom(50, method)
+        0.1, kernel=RBF(gamma=0.3), fit_intercept=True, approximation=Nystrom(50, method)
     ).fit(X, y, weights)
-    other = StreamedRidge(0.1, kernel=RBF(0.3), approximation=Nystrom(50, method), tol=1e-9)
+    other = StreamedRidge(0.1, kernel=RBF(gamma=0.3), approximation=Nystrom(50, method), tol=1e-9)
     assert np.allclose(machine.predict(X), other.fit(X, y, weights).predict(X), atol=1e-6)
     judged = certify(machine, X, y, weights)
     assert judged.primal == pytest.approx(machine.certificate_.primal, rel=1e-9)
@@ -45,7 +45,7 @@ def test_ridge_is_that_of_the_streamed_machine_and_comes_with_a_proof(data, meth
 def test_targets_with_a_lambda_each(data):
     X, y, _ = data
     Y = np.column_stack([y, y**2])
-    machine = KernelRidge([0.1, 3.0], kernel=RBF(0.3), approximation=40)
+    machine = KernelRidge([0.1, 3.0], kernel=RBF(gamma=0.3), approximation=40)
     both = clone(machine).fit(X, Y).predict(X)
     for j, alpha in enumerate([0.1, 3.0]):
         alone = clone(machine).set_params(alpha=alpha).fit(X, Y[:, j]).predict(X)
@@ -54,13 +54,17 @@ def test_targets_with_a_lambda_each(data):
 
 def test_the_cost_of_landmarks_is_bounded(data):
     X, y, _ = data
-    whole = KernelRidge(0.5, kernel=RBF(0.3)).fit(X, y).certificate_
+    whole = KernelRidge(0.5, kernel=RBF(gamma=0.3)).fit(X, y).certificate_
     for count in (20, 60, 150):
-        proof = KernelRidge(0.5, kernel=RBF(0.3), approximation=count).fit(X, y).certificate_
+        proof = KernelRidge(0.5, kernel=RBF(gamma=0.3), approximation=count).fit(X, y).certificate_
         assert 0 <= proof.primal - whole.primal <= proof.approximation_cost
     labels = y > 0
-    whole = KernelLogisticRegression(kernel=RBF(0.3), tol=1e-6).fit(X, labels).certificate_
-    on = KernelLogisticRegression(kernel=RBF(0.3), approximation=60).fit(X, labels).certificate_
+    whole = KernelLogisticRegression(kernel=RBF(gamma=0.3), tol=1e-6).fit(X, labels).certificate_
+    on = (
+        KernelLogisticRegression(kernel=RBF(gamma=0.3), approximation=60)
+        .fit(X, labels)
+        .certificate_
+    )
     assert 0 <= on.primal - whole.primal <= on.approximation_cost
 
 
@@ -68,7 +72,7 @@ def test_the_cost_of_landmarks_is_bounded(data):
 def test_logistic_regression(data, classes, tmp_path):
     X, y, weights = data
     labels = np.digitize(y, [0.0] if classes == 2 else [-0.4, 0.4])
-    settings = {"kernel": RBF(0.3), "C": 2.0, "tol": 1e-4}
+    settings = {"kernel": RBF(gamma=0.3), "C": 2.0, "tol": 1e-4}
     whole = KernelLogisticRegression(**settings).fit(X, labels, weights)
     on = KernelLogisticRegression(**settings, approximation=400).fit(X, labels, weights)
     assert np.abs(on.predict_proba(X) - whole.predict_proba(X)).max() < 1e-3
@@ -97,7 +101,7 @@ def test_strings_and_refusals(data):
 
 def test_the_penalty_is_chosen_on_landmarks(data):
     X, y, weights = data
-    settings = {"kernel": RBF(0.3), "fit_intercept": True}
+    settings = {"kernel": RBF(gamma=0.3), "fit_intercept": True}
     exact = KernelRidge("auto", **settings).fit(X, y, weights)
     whole = KernelRidge("auto", approximation=400, **settings).fit(X, y, weights)
     assert whole.alpha_ == pytest.approx(exact.alpha_, rel=1e-3)
@@ -128,7 +132,7 @@ def test_landmarks_are_chosen_once(data, monkeypatch):
     monkeypatch.setattr(
         landmark_gram, "choose_landmarks", lambda *given: chosen.append(1) or choose(*given)
     )
-    KernelRidge("auto", kernel=RBF(0.3), approximation=40).fit(X, y)
+    KernelRidge("auto", kernel=RBF(gamma=0.3), approximation=40).fit(X, y)
     assert len(chosen) == 1
 
 
@@ -144,10 +148,10 @@ def test_widths_are_chosen_on_landmarks(data):
 def test_a_path_on_landmarks(data):
     X, y, _ = data
     alphas = np.array([0.01, 1.0, 100.0])
-    on = KernelRidge(kernel=RBF(0.3), approximation=400).path(X, y, alphas)
-    exact = KernelRidge(kernel=RBF(0.3)).path(X, y, alphas)
+    on = KernelRidge(kernel=RBF(gamma=0.3), approximation=400).path(X, y, alphas)
+    exact = KernelRidge(kernel=RBF(gamma=0.3)).path(X, y, alphas)
     assert np.abs(on.residuals - exact.residuals).max() < 1e-5
-    few = KernelRidge(kernel=RBF(0.3), approximation=20).path(X, y, alphas)
+    few = KernelRidge(kernel=RBF(gamma=0.3), approximation=20).path(X, y, alphas)
     assert few.errors.shape == (3,)
     assert few.freedoms.max() <= 20
 
@@ -156,4 +160,4 @@ def test_features_that_do_not_fit_are_refused(data, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr("mercer.landmarks.landmark_gram._FEATURE_BYTES", 1000)
     with pytest.raises(NotEnoughMemory, match=r"400 rows and 30 landmarks need .* fewer landmarks"):
-        KernelRidge("auto", kernel=RBF(0.3), approximation=30).fit(X, y)
+        KernelRidge("auto", kernel=RBF(gamma=0.3), approximation=30).fit(X, y)

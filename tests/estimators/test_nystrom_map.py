@@ -25,7 +25,7 @@ def test_the_features_of_scikit_learn_up_to_a_rotation():
     X, _ = digits()
     theirs = Nystroem(kernel="rbf", gamma=0.1, n_components=60, random_state=0).fit(X)
     # Equal landmarks: those that scikit-learn drew, by way of a map fitted on them alone.
-    mine = NystromMap(RBF(0.1), 60, method="uniform").fit(X[theirs.component_indices_])
+    mine = NystromMap(RBF(gamma=0.1), 60, method="uniform").fit(X[theirs.component_indices_])
     A, B = mine.transform(X), theirs.transform(X)
     np.testing.assert_allclose(A @ A.T, B @ B.T, atol=1e-9)
     rotation, *_ = np.linalg.lstsq(A, B, rcond=None)
@@ -84,7 +84,7 @@ def test_bad_input():
 
 def test_the_old_name_of_random_state_warns():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    new = NystromMap(RBF(1.0), 5, method="uniform", random_state=3).fit(X)
+    new = NystromMap(RBF(gamma=1.0), 5, method="uniform", random_state=3).fit(X)
     with pytest.warns(FutureWarning, match="'random_state'"):
-        old = NystromMap(RBF(1.0), 5, method="uniform", seed=3).fit(X)
+        old = NystromMap(RBF(gamma=1.0), 5, method="uniform", seed=3).fit(X)
     np.testing.assert_array_equal(old.component_indices_, new.component_indices_)

@@ -44,7 +44,7 @@ SETS = {
     "rbf": (m.SVC(), X, TWO, None),
     "large C": (m.SVC(C=100.0), X, TWO, None),
     "small C, all at a bound": (m.SVC(C=1e-3), X, TWO, None),
-    "narrow": (m.SVC(kernel=m.RBF(20.0)), X, TWO, None),
+    "narrow": (m.SVC(kernel=m.RBF(gamma=20.0)), X, TWO, None),
     "linear": (m.SVC(kernel="linear"), X, TWO, None),
     "polynomial": (m.SVC(kernel=m.Polynomial(2)), X, TWO, None),
     "weights": (m.SVC(C=3.0), X, TWO, WEIGHTS),
@@ -149,7 +149,7 @@ def test_threads_change_nothing():
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_kernel_ridge(fit_intercept):
-    machine = m.KernelRidge(0.3, kernel=m.RBF(0.5), fit_intercept=fit_intercept).fit(X, Y)
+    machine = m.KernelRidge(0.3, kernel=m.RBF(gamma=0.5), fit_intercept=fit_intercept).fit(X, Y)
     found = m.leave_one_out(machine, X, Y)
     np.testing.assert_allclose(found.predictions, without_each(machine, X, Y, answer="predict"))
     assert found.certified.all()
@@ -158,14 +158,14 @@ def test_kernel_ridge(fit_intercept):
 
 @pytest.mark.parametrize("y", [TWO, THREE])
 def test_kernel_ridge_classifier(y):
-    machine = m.KernelRidgeClassifier(0.3, kernel=m.RBF(0.5)).fit(X, y)
+    machine = m.KernelRidgeClassifier(0.3, kernel=m.RBF(gamma=0.5)).fit(X, y)
     found = m.leave_one_out(machine, X, y)
     np.testing.assert_allclose(found.decisions, without_each(machine, X, y))
     np.testing.assert_array_equal(found.predictions, without_each(machine, X, y, answer="predict"))
 
 
 def test_gaussian_process():
-    machine = m.GaussianProcessRegressor(m.RBF(0.5), alpha=0.1, optimizer=None).fit(X, Y)
+    machine = m.GaussianProcessRegressor(m.RBF(gamma=0.5), alpha=0.1, optimizer=None).fit(X, Y)
     np.testing.assert_allclose(
         m.leave_one_out(machine, X, Y).predictions, machine.leave_one_out().mean
     )
@@ -220,7 +220,7 @@ def test_any_machine_by_fits():
 def test_refusals_say_why():
     with pytest.raises(InvalidParameter, match="DecisionTreeClassifier has no way"):
         m.leave_one_out(DecisionTreeClassifier().fit(X, TWO), X, TWO)
-    for machine in (m.NuSVC(nu=0.3), m.SVC(kernel=m.RBF(50.0), C=np.inf)):
+    for machine in (m.NuSVC(nu=0.3), m.SVC(kernel=m.RBF(gamma=50.0), C=np.inf)):
         with pytest.raises(InvalidParameter, match="depend on the number of rows"):
             m.leave_one_out(machine.fit(X, TWO), X, TWO)
     joint = m.SVC(multi_class="weston_watkins").fit(X, THREE)

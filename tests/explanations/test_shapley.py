@@ -52,7 +52,7 @@ def one_column(kernel, j):
 
 
 PRODUCTS = [
-    m.RBF(0.3),
+    m.RBF(gamma=0.3),
     m.RBF(length_scale=[1.0, 2.0, 0.5, 3.0, 0.7]),
     m.Laplacian(0.4),
     m.Periodic(2.0, 1.5),
@@ -96,8 +96,8 @@ def test_polynomials_equal_the_sum_over_all_coalitions(degree):
 
 @pytest.mark.parametrize(
     "kernel",
-    [m.Matern(0.5, length_scale=2.0), m.Matern(1.5, length_scale=1.0),
-     m.RationalQuadratic(0.7, length_scale=[1.0, 2.0, 0.5, 3.0, 0.7])],
+    [m.Matern(nu=0.5, length_scale=2.0), m.Matern(nu=1.5, length_scale=1.0),
+     m.RationalQuadratic(alpha=0.7, length_scale=[1.0, 2.0, 0.5, 3.0, 0.7])],
     ids=str,
 )  # fmt: skip
 def test_mixtures_are_within_their_stated_error(kernel):
@@ -197,7 +197,7 @@ def test_columns_of_a_table_are_players_by_name():
     words = np.array(["acgt", "ggta", "ttac", "acac"])
     frame = pd.DataFrame({"dna": words[np.arange(40) % 4], "age": X[:, 0], "bmi": X[:, 1],
                           "sex": np.where(X[:, 2] > 0, "f", "m")})  # fmt: skip
-    kernel = m.Spectrum(2).on("dna") + m.RBF(0.5).on("age", "bmi") * m.Delta().on("sex")
+    kernel = m.Spectrum(2).on("dna") + m.RBF(gamma=0.5).on("age", "bmi") * m.Delta().on("sex")
     machine = m.SVC(kernel=kernel).fit(frame, TWO)
     found = m.explain(machine, frame[:6])
     assert found.names == ["dna", "age", "bmi", "sex"]
@@ -206,7 +206,7 @@ def test_columns_of_a_table_are_players_by_name():
 
 
 def test_columns_that_act_together_are_one_player():
-    machine = m.SVC(kernel=m.Cosine().on(0, 1) + m.RBF(0.5).on(2, 3, 4)).fit(X, TWO)
+    machine = m.SVC(kernel=m.Cosine().on(0, 1) + m.RBF(gamma=0.5).on(2, 3, 4)).fit(X, TWO)
     assert m.explain(machine, Z).names == ["x0 + x1", "x2", "x3", "x4"]
 
 
@@ -223,7 +223,7 @@ def test_threads_do_not_change_the_values():
     assert (one == two).all()
 
 
-@pytest.mark.parametrize("kernel", [m.Sigmoid(), m.Cosine(), (m.RBF(1.0) + m.Linear()) ** 2])
+@pytest.mark.parametrize("kernel", [m.Sigmoid(), m.Cosine(), (m.RBF(gamma=1.0) + m.Linear()) ** 2])
 @pytest.mark.filterwarnings("ignore::mercer.exceptions.IndefiniteKernelWarning")
 def test_kernels_that_split_in_no_way_are_refused(kernel):
     machine = m.KernelRidge(100.0, kernel=kernel).fit(X, Y)

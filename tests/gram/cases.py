@@ -30,11 +30,11 @@ def dot(x, z):
 
 
 LEAVES = (
-    RBF(0.4),
+    RBF(gamma=0.4),
     RBF(length_scale=(0.7, 1.1, 2.0)),
     Laplacian(0.3),
-    Matern(1.5, length_scale=1.2),
-    RationalQuadratic(0.7, gamma=0.2),
+    Matern(nu=1.5, length_scale=1.2),
+    RationalQuadratic(alpha=0.7, gamma=0.2),
     Periodic(1.7, 0.9),
     Linear(),
     Polynomial(3, 0.5, 1.0),
@@ -44,16 +44,16 @@ LEAVES = (
     Monomials(2),
 )
 COMPOSITES = (
-    (Linear() * RBF(0.3)) + Laplacian(0.2),
-    Linear() * (RBF(0.3) + Constant(0.5)),
+    (Linear() * RBF(gamma=0.3)) + Laplacian(0.2),
+    Linear() * (RBF(gamma=0.3) + Constant(0.5)),
     (2.5 * Linear() + 1.0).normalized() * RBF(sigma=1.5),
-    (Polynomial(2) + RBF(0.2)).normalized() ** 2,
-    (0.1 * (Linear() + Matern(2.5, sigma=1.0))).exp(),
-    (RBF(0.5) * Cosine()).power_series([0.5, 1.0, 0.25]),
-    RBF(0.4).on(0, 2) * Linear().on(1) + Laplacian(0.1).on(1, 2),
-    (RBF(0.4).on(0) + Linear().on([1, 2])).normalized(),
-    RBF(0.2) + 0.3 * White(0.5),
-    FunctionKernel(dot) + RBF(0.3),
+    (Polynomial(2) + RBF(gamma=0.2)).normalized() ** 2,
+    (0.1 * (Linear() + Matern(nu=2.5, sigma=1.0))).exp(),
+    (RBF(gamma=0.5) * Cosine()).power_series([0.5, 1.0, 0.25]),
+    RBF(gamma=0.4).on(0, 2) * Linear().on(1) + Laplacian(0.1).on(1, 2),
+    (RBF(gamma=0.4).on(0) + Linear().on([1, 2])).normalized(),
+    RBF(gamma=0.2) + 0.3 * White(0.5),
+    FunctionKernel(dot) + RBF(gamma=0.3),
 )
 KERNELS = LEAVES + COMPOSITES
 POSITIVE_WITH_FEATURES = (

@@ -134,13 +134,16 @@ def test_conditional_becomes_positive():
     assert centred.definite is Definite.POSITIVE
     assert np.linalg.eigvalsh(gram.dense())[0] < -1e-3
     assert np.linalg.eigvalsh(centred.dense())[0] > -1e-10
-    for kernel, definite in ((RBF(1.0), Definite.POSITIVE), (Sigmoid(0.1), Definite.INDEFINITE)):
+    for kernel, definite in (
+        (RBF(gamma=1.0), Definite.POSITIVE),
+        (Sigmoid(0.1), Definite.INDEFINITE),
+    ):
         gram = Gram(kernel, X)
         assert Centring.fit(gram).apply(gram).definite is definite
 
 
 def test_twice_is_once():
-    gram = Gram(RBF(0.5), vectors(30))
+    gram = Gram(RBF(gamma=0.5), vectors(30))
     once = Centring.fit(gram).apply(gram)
     twice = Centring.fit(once).apply(once)
     assert_allclose(twice.dense(), once.dense(), atol=1e-12)
@@ -149,11 +152,11 @@ def test_twice_is_once():
 def test_wrong_shapes_are_refused():
     X = vectors(20)
     with pytest.raises(InvalidInput, match="fitted on the Gram matrix of training points"):
-        Centring.fit(Gram(RBF(1.0), X, X[:5]))
-    centring = Centring.fit(Gram(RBF(1.0), X))
+        Centring.fit(Gram(RBF(gamma=1.0), X, X[:5]))
+    centring = Centring.fit(Gram(RBF(gamma=1.0), X))
     with pytest.raises(InvalidInput, match=r"fitted on 20 points.*5 columns"):
-        centring.apply(Gram(RBF(1.0), X, X[:5]))
-    centred = centring.apply(Gram(RBF(1.0), X))
+        centring.apply(Gram(RBF(gamma=1.0), X, X[:5]))
+    centred = centring.apply(Gram(RBF(gamma=1.0), X))
     with pytest.raises(InvalidInput, match="20 × 20 cannot multiply"):
         centred @ np.ones(19)
     with pytest.raises(InvalidInput, match="There is no row 20"):

@@ -8,17 +8,17 @@ from mercer import RBF, Gram, Laplacian, Linear, Matern, Periodic, RationalQuadr
 from mercer.gram.direct import DirectGram
 
 DIRECT = [
-    RBF(0.7),
+    RBF(gamma=0.7),
     RBF(sigma=2.0),
-    Matern(0.5, length_scale=1.5),
-    RationalQuadratic(2.0, gamma=0.3),
+    Matern(nu=0.5, length_scale=1.5),
+    RationalQuadratic(alpha=2.0, gamma=0.3),
 ]
 NOT_DIRECT = [
     Laplacian(0.5),
     Linear(),
     Periodic(2.0),
     RBF(length_scale=[1.0, 2.0, 3.0]),
-    RBF(1.0) + 1,
+    RBF(gamma=1.0) + 1,
 ]
 
 
@@ -47,7 +47,7 @@ def test_it_is_the_matrix_of_the_kernel(kernel, vectors):
 
 
 def test_values_are_symmetric_and_counted(vectors):
-    gram = DirectGram.of(RBF(1.0), RBF(1.0).encode(vectors))
+    gram = DirectGram.of(RBF(gamma=1.0), RBF(gamma=1.0).encode(vectors))
     K = gram.dense()
     assert np.array_equal(K, K.T)
     assert gram.evaluations == 1600
@@ -56,7 +56,7 @@ def test_values_are_symmetric_and_counted(vectors):
 
 
 def test_each_answer_has_memory_of_its_own(vectors):
-    gram = DirectGram.of(RBF(1.0), RBF(1.0).encode(vectors))
+    gram = DirectGram.of(RBF(gamma=1.0), RBF(gamma=1.0).encode(vectors))
     gram.dense()[:] = np.nan
     assert np.isfinite(gram.dense()).all()
 
@@ -70,16 +70,16 @@ def test_single_precision_sparse_and_many_rows_have_none(vectors):
     from scipy import sparse
 
     for X in (vectors.astype(np.float32), sparse.csr_array(vectors), np.zeros((2000, 3))):
-        assert DirectGram.of(RBF(1.0), RBF(1.0).encode(X)) is None
+        assert DirectGram.of(RBF(gamma=1.0), RBF(gamma=1.0).encode(X)) is None
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 5))
 def test_values_of_a_row_do_not_depend_on_the_others(seed, n, d):
     random = np.random.default_rng(seed)
     a, b = random.normal(size=(n, d)) * 10, random.normal(size=(17, d))
-    together = RBF(0.3).direct(a, b)
+    together = RBF(gamma=0.3).direct(a, b)
     for i in range(n):
-        assert np.array_equal(RBF(0.3).direct(a[i : i + 1], b)[0], together[i])
+        assert np.array_equal(RBF(gamma=0.3).direct(a[i : i + 1], b)[0], together[i])
 
 
 @pytest.mark.parametrize("columns", [1, 3, 4, 6, 9])
@@ -92,6 +92,6 @@ def test_any_number_of_columns(columns):
 
 
 def test_many_rows_are_left_to_threads():
-    kernel = RBF(1.0)
+    kernel = RBF(gamma=1.0)
     assert DirectGram.of(kernel, kernel.encode(np.zeros((1000, 1)))) is not None
     assert DirectGram.of(kernel, kernel.encode(np.zeros((1001, 1)))) is None

@@ -21,13 +21,13 @@ from mercer.exceptions import InvalidInput
 from tests.gram.cases import POSITIVE_WITH_FEATURES, vectors
 
 POSITIVE = (
-    RBF(0.4),
+    RBF(gamma=0.4),
     Laplacian(0.3),
-    Matern(1.5, sigma=1.2),
+    Matern(nu=1.5, sigma=1.2),
     Polynomial(2, 0.5, 1.0),
-    Linear() * RBF(0.2) + Laplacian(0.1),
-    (Linear() + 0.5 * RBF(0.3)).normalized(),
-    RBF(0.4).on(0) * Linear().on(1, 2) + Cosine(),
+    Linear() * RBF(gamma=0.2) + Laplacian(0.1),
+    (Linear() + 0.5 * RBF(gamma=0.3)).normalized(),
+    RBF(gamma=0.4).on(0) * Linear().on(1, 2) + Cosine(),
 )
 kernels = st.sampled_from(POSITIVE)
 seeds = st.integers(0, 2**32 - 1)
@@ -142,14 +142,14 @@ def test_feature_distance_of_a_gaussian():
     X = vectors(20)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     expected = np.sqrt(2 - 2 * np.exp(-0.4 * squared))
-    assert_allclose(RBF(0.4).distance(X), expected, rtol=1e-6, atol=1e-7)
-    assert RBF(0.4).distance(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(RBF(gamma=0.4).distance(X), expected, rtol=1e-6, atol=1e-7)
+    assert RBF(gamma=0.4).distance(X.astype(np.float32)).dtype == np.float32
 
 
 def test_white_noise_keeps_its_objects():
     """Adding a function to itself over joined points is not mistaken for other noise."""
     X = vectors(6)
-    kernel = RBF(0.4) + White(0.5)
+    kernel = RBF(gamma=0.4) + White(0.5)
     f = Expansion(kernel, X, np.ones(6))
     assert (f + f).norm() == pytest.approx(2 * f.norm())
     again = Expansion(kernel, f.points.take([0, 1, 2]), np.ones(3))
@@ -169,7 +169,7 @@ def test_heuristics_are_settled_once():
 
 
 def test_encoded_points_are_taken_as_they_are():
-    gram = Gram(RBF(0.4), vectors(20))
+    gram = Gram(RBF(gamma=0.4), vectors(20))
     f = Expansion(gram.kernel, gram.points, np.ones(20))
     assert f.points is gram.points
     assert f.norm() ** 2 == pytest.approx(gram.dense().sum())
@@ -177,10 +177,10 @@ def test_encoded_points_are_taken_as_they_are():
 
 def test_types():
     X = vectors(8, dtype=np.float32)
-    f = Expansion(RBF(0.4), X, np.ones(8, dtype=np.float32))
+    f = Expansion(RBF(gamma=0.4), X, np.ones(8, dtype=np.float32))
     assert f(X).dtype == np.float32
-    assert Expansion(RBF(0.4), X, [1] * 8).coefficients.dtype == np.float64
-    assert Expansion(RBF(0.4), X, [True] * 8).coefficients.tolist() == [1.0] * 8
+    assert Expansion(RBF(gamma=0.4), X, [1] * 8).coefficients.dtype == np.float64
+    assert Expansion(RBF(gamma=0.4), X, [True] * 8).coefficients.tolist() == [1.0] * 8
 
 
 def test_categories():
@@ -197,26 +197,26 @@ def test_categories():
 )  # fmt: skip
 def test_bad_coefficients_are_refused(bad):
     with pytest.raises(InvalidInput, match="coefficients"):
-        Expansion(RBF(0.4), vectors(6), bad)
+        Expansion(RBF(gamma=0.4), vectors(6), bad)
 
 
 def test_other_spaces_are_refused():
     X = vectors(6)
-    f = Expansion(RBF(0.4), X, np.ones(6))
-    g = Expansion(RBF(0.5), X, np.ones(6))
+    f = Expansion(RBF(gamma=0.4), X, np.ones(6))
+    g = Expansion(RBF(gamma=0.5), X, np.ones(6))
     for mix in (f.inner, f.distance, lambda other: f + other, lambda other: f - other):
         with pytest.raises(InvalidInput, match=r"different spaces.*gamma=0\.4.*gamma=0\.5"):
             mix(g)
         with pytest.raises(InvalidInput, match="different numbers of values"):
-            mix(Expansion(RBF(0.4), X, np.ones((6, 2))))
+            mix(Expansion(RBF(gamma=0.4), X, np.ones((6, 2))))
         with pytest.raises(InvalidInput, match="columns"):
-            mix(Expansion(RBF(0.4), vectors(6, 5), np.ones(6)))
+            mix(Expansion(RBF(gamma=0.4), vectors(6, 5), np.ones(6)))
     with pytest.raises(InvalidInput, match="columns"):
         f(vectors(3, 2))
 
 
 def test_only_numbers_and_functions_combine():
-    f = Expansion(RBF(0.4), vectors(6), np.ones(6))
+    f = Expansion(RBF(gamma=0.4), vectors(6), np.ones(6))
     for wrong in (lambda: f + 1, lambda: f - 1, lambda: f * f, lambda: 1 + f, lambda: f * "2",
                   lambda: np.ones(6) * f):  # fmt: skip
         with pytest.raises(TypeError):
@@ -226,7 +226,7 @@ def test_only_numbers_and_functions_combine():
 
 
 def test_repr():
-    f = Expansion(RBF(0.4), vectors(6), np.ones((6, 2)))
+    f = Expansion(RBF(gamma=0.4), vectors(6), np.ones((6, 2)))
     assert repr(f) == "Expansion(RBF(gamma=0.4), 6 points, 2 outputs)"
-    g = Expansion(RBF(0.4), vectors(6), np.ones(6))
+    g = Expansion(RBF(gamma=0.4), vectors(6), np.ones(6))
     assert repr(g) == "Expansion(RBF(gamma=0.4), 6 points)"

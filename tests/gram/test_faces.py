@@ -19,20 +19,20 @@ X = np.round(np.random.default_rng(0).normal(size=(40, 3)), 1)
 
 
 def centred():
-    gram = Gram(RBF(0.3), X)
+    gram = Gram(RBF(gamma=0.3), X)
     return Centring.fit(gram).apply(gram)
 
 
 FACES = {
-    "computed": lambda: Gram(RBF(0.3), X),
-    "by products": lambda: Gram.by_products(RBF(0.3), RBF(0.3).encode(X)),
-    "given": lambda: GivenGram(RBF(0.3)(X), Definite.POSITIVE),
+    "computed": lambda: Gram(RBF(gamma=0.3), X),
+    "by products": lambda: Gram.by_products(RBF(gamma=0.3), RBF(gamma=0.3).encode(X)),
+    "given": lambda: GivenGram(RBF(gamma=0.3)(X), Definite.POSITIVE),
     "features": lambda: FeatureGram.of(Linear(), X),
     "sparse features": lambda: FeatureGram.of(Linear(), sparse.csr_array(X)),
     "centred": centred,
-    "held": lambda: HeldGram(Gram(RBF(0.3), X)),
-    "sum": lambda: SumGram([Gram(RBF(0.3), X), FeatureGram.of(Linear(), X)]),
-    "for steps": lambda: gram_for_steps(RBF(0.3), RBF(0.3).encode(X), 1 << 20),
+    "held": lambda: HeldGram(Gram(RBF(gamma=0.3), X)),
+    "sum": lambda: SumGram([Gram(RBF(gamma=0.3), X), FeatureGram.of(Linear(), X)]),
+    "for steps": lambda: gram_for_steps(RBF(gamma=0.3), RBF(gamma=0.3).encode(X), 1 << 20),
 }
 SOME, OTHERS = np.array([5, 17, 3, 30]), np.array([0, 17, 21])
 
@@ -108,7 +108,7 @@ def test_values_are_counted_wherever_they_are_computed(name):
 
 
 def test_a_given_matrix_is_not_copied():
-    K = RBF(0.3)(X)
+    K = RBF(gamma=0.3)(X)
     gram = GivenGram(K)
     assert np.shares_memory(gram.dense(), K)
     assert gram.definite is Definite.INDEFINITE

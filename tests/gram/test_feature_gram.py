@@ -101,7 +101,7 @@ def test_a_million_rows_are_not_multiplied_out(monkeypatch):
 
 def test_kernels_without_features():
     with pytest.raises(NoFeatureMap, match=r"RBF.*RandomFourierFeatures"):
-        FeatureGram.of(RBF(0.4), vectors(5))
+        FeatureGram.of(RBF(gamma=0.4), vectors(5))
 
 
 # ---- Features ------------------------------------------------------------------------------------

@@ -100,7 +100,9 @@ def test_transposed(kernel):
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 257, 511, 513, 1025, 1537])
-@pytest.mark.parametrize("kernel", [RBF(0.5), Linear() * RBF(0.3) + White(0.1)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [RBF(gamma=0.5), Linear() * RBF(gamma=0.3) + White(0.1)], ids=repr
+)
 def test_sizes_around_the_tiles(kernel, n):
     X = vectors(n)
     gram = Gram(kernel, X, threads=2)
@@ -121,20 +123,20 @@ def test_products_of_large_matrices(n):
     """Bands of a symmetric product are longer than a tile here, and no multiple of it."""
     X = vectors(n, 2)
     V = np.random.default_rng(1).normal(size=(n, 2))
-    product = Gram(RBF(0.5), X) @ V
+    product = Gram(RBF(gamma=0.5), X) @ V
     some = np.r_[0:40, 500:560, 1020:1090, n // 2 : n // 2 + 40, n - 600 : n - 500, n - 3 : n]
     expected = np.exp(-0.5 * ((X[some, None] - X) ** 2).sum(axis=2)) @ V
     assert_allclose(product[some], expected, rtol=1e-9, atol=1e-9)
     # Bᵀ(KV) = (KB)ᵀV sees every row and column.
     B = np.ones((n, 1))
-    assert_allclose(B.T @ product, (Gram(RBF(0.5), X) @ B).T @ V, rtol=1e-9)
+    assert_allclose(B.T @ product, (Gram(RBF(gamma=0.5), X) @ B).T @ V, rtol=1e-9)
 
 
 def test_wide_right_sides_take_the_other_way():
     """Many columns would need many partial sums: symmetric products then go row by row."""
     X = vectors(300)
     V = np.random.default_rng(0).normal(size=(300, 3600))
-    gram = Gram(RBF(0.5), X)
+    gram = Gram(RBF(gamma=0.5), X)
     wide, mirrored = gram @ V, gram @ V[:, :5]
     assert_allclose(wide[:, :5], mirrored, rtol=1e-12, atol=1e-12)
     assert_allclose(wide, gram.dense() @ V, rtol=1e-12, atol=1e-12)
@@ -145,7 +147,11 @@ def test_sparse_data(kind):
     random = np.random.default_rng(5)
     X = sparse.random_array((60, 25), density=0.2, rng=random, format="csr")
     X = X.astype(np.float32) if "32" in kind else X
-    for kernel in (RBF(0.3), Linear() + Linear() * RBF(0.1), RBF(0.1).normalized()):
+    for kernel in (
+        RBF(gamma=0.3),
+        Linear() + Linear() * RBF(gamma=0.1),
+        RBF(gamma=0.1).normalized(),
+    ):
         gram, plain = Gram(kernel, X), Gram(kernel, X.toarray())
         assert gram.dtype == X.dtype
         tolerance = close(X.dtype)
@@ -197,7 +203,7 @@ def test_a_clone_has_the_same_matrix(kernel):
 def test_not_flattened():
     """(a·b) + c is not a + b + c, nor a·(b + c)."""
     X = vectors(25)
-    a, b, c = Linear(), RBF(0.3), NegativeDistance()
+    a, b, c = Linear(), RBF(gamma=0.3), NegativeDistance()
     A, B, C = (Gram(k, X).dense() for k in (a, b, c))
     assert_allclose(Gram((a * b) + c, X).dense(), A * B + C, rtol=1e-12, atol=1e-12)
     assert_allclose(Gram(c + (a * b), X).dense(), A * B + C, rtol=1e-12, atol=1e-12)
@@ -207,17 +213,17 @@ def test_not_flattened():
 
 def test_types_of_values():
     X = vectors(30)
-    low = Gram(RBF(0.5), X, dtype="float32")
+    low = Gram(RBF(gamma=0.5), X, dtype="float32")
     assert low.dense().dtype == low.rows([0]).dtype == low.diag().dtype == np.float32
     assert low.dense("float64").dtype == np.float64
-    assert_allclose(low.dense("float64"), Gram(RBF(0.5), X).dense(), rtol=1e-5)
-    assert_allclose(low.dense(), Gram(RBF(0.5), X).dense(), rtol=1e-5)
-    single = Gram(RBF(0.5), X.astype(np.float32))
+    assert_allclose(low.dense("float64"), Gram(RBF(gamma=0.5), X).dense(), rtol=1e-5)
+    assert_allclose(low.dense(), Gram(RBF(gamma=0.5), X).dense(), rtol=1e-5)
+    single = Gram(RBF(gamma=0.5), X.astype(np.float32))
     assert single.dense("float64").dtype == np.float64
     assert (single @ np.ones(30)).dtype == np.float64
     assert (single @ np.ones(30, dtype=np.float32)).dtype == np.float32
     assert (single @ np.ones(30, dtype=int)).dtype == np.float64
-    mixed = Gram(RBF(0.5), X.astype(np.float32), X)
+    mixed = Gram(RBF(gamma=0.5), X.astype(np.float32), X)
     assert mixed.dense().dtype == np.float64
 
 
@@ -242,13 +248,13 @@ def test_white_noise_knows_the_objects():
 
 def test_definiteness_comes_from_the_kernel():
     X = vectors(5)
-    assert Gram(RBF(1.0), X).definite is Definite.POSITIVE
+    assert Gram(RBF(gamma=1.0), X).definite is Definite.POSITIVE
     assert Gram(Sigmoid(0.1), X).definite is Definite.INDEFINITE
     assert Gram(NegativeDistance(), X).take([0, 1]).definite is Definite.CONDITIONAL
 
 
 def test_empty_parts():
-    gram = Gram(RBF(1.0), vectors(5), cache_bytes=1000)
+    gram = Gram(RBF(gamma=1.0), vectors(5), cache_bytes=1000)
     assert gram.rows([]).shape == (0, 5)
     assert gram.take([]).dense().shape == (0, 0)
     assert (gram.take([]) @ np.ones(0)).shape == (0,)
@@ -258,11 +264,11 @@ def test_empty_parts():
 
 
 def test_repr():
-    assert repr(Gram(RBF(0.5), vectors(5))) == "Gram(RBF(gamma=0.5), 5 × 5 float64)"
+    assert repr(Gram(RBF(gamma=0.5), vectors(5))) == "Gram(RBF(gamma=0.5), 5 × 5 float64)"
 
 
 def test_results_belong_to_the_caller():
-    gram = Gram(RBF(0.5), vectors(20), cache_bytes=10**6, statistic_bytes=10**6)
+    gram = Gram(RBF(gamma=0.5), vectors(20), cache_bytes=10**6, statistic_bytes=10**6)
     for ask in (gram.dense, gram.diag, lambda: gram.rows([3, 4, 3]), lambda: gram @ np.ones(20)):
         first = ask()
         kept = first.copy()
@@ -283,7 +289,7 @@ def test_results_belong_to_the_caller():
     ],
 )
 def test_wrong_rows_are_refused(index, words):
-    gram = Gram(RBF(0.5), vectors(5), vectors(4, seed=1))
+    gram = Gram(RBF(gamma=0.5), vectors(5), vectors(4, seed=1))
     with pytest.raises(InvalidInput, match=words):
         gram.rows(index)
     with pytest.raises(InvalidInput, match=words):
@@ -293,7 +299,7 @@ def test_wrong_rows_are_refused(index, words):
 
 
 def test_wrong_right_sides_are_refused():
-    gram = Gram(RBF(0.5), vectors(5), vectors(4, seed=1))
+    gram = Gram(RBF(gamma=0.5), vectors(5), vectors(4, seed=1))
     for wrong in (np.ones(5), np.ones((5, 4)), np.ones((4, 1, 1)), 3.0):
         with pytest.raises(InvalidInput, match="5 × 4 cannot multiply"):
             gram @ wrong
@@ -304,7 +310,11 @@ def test_wrong_right_sides_are_refused():
 
 def test_only_matrices_of_points_with_themselves_have_a_diagonal():
     X, Y = vectors(5), vectors(5, seed=1)
-    for gram in (Gram(RBF(0.5), X, Y), Gram(RBF(0.5), X).take([0], [1]), Gram(RBF(0.5), X, Y[:2])):
+    for gram in (
+        Gram(RBF(gamma=0.5), X, Y),
+        Gram(RBF(gamma=0.5), X).take([0], [1]),
+        Gram(RBF(gamma=0.5), X, Y[:2]),
+    ):
         with pytest.raises(InvalidInput, match=r"no diagonal.*k\.diag"):
             gram.diag()
 
@@ -321,14 +331,14 @@ def test_only_matrices_of_points_with_themselves_have_a_diagonal():
 )
 def test_wrong_options_are_refused(options, words):
     with pytest.raises(InvalidParameter, match=words):
-        Gram(RBF(0.5), vectors(5), **options)
+        Gram(RBF(gamma=0.5), vectors(5), **options)
 
 
 def test_columns_that_do_not_fit():
     with pytest.raises(InvalidInput, match="X has 3 columns and Y has 4"):
-        Gram(RBF(0.5), vectors(5), vectors(5, 4)).dense()
+        Gram(RBF(gamma=0.5), vectors(5), vectors(5, 4)).dense()
     with pytest.raises(InvalidInput, match="encoded for another kernel"):
-        Gram(RBF(0.5), vectors(5)).with_kernel(RBF(0.5).on(0)).dense()
+        Gram(RBF(gamma=0.5), vectors(5)).with_kernel(RBF(gamma=0.5).on(0)).dense()
 
 
 def _squared_distances(X):

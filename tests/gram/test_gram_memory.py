@@ -24,7 +24,7 @@ def little_memory(monkeypatch):
 
 def test_a_huge_gram_matrix_can_be_made_and_asked(little_memory):
     X = vectors(HUGE, 2)
-    gram = Gram(RBF(0.5), X, cache_bytes=10**7, statistic_bytes=10**9)
+    gram = Gram(RBF(gamma=0.5), X, cache_bytes=10**7, statistic_bytes=10**9)
     assert gram.shape == (HUGE, HUGE)
     rows = gram.rows([0, 50_000, -1])
     assert rows.shape == (3, HUGE)
@@ -40,7 +40,7 @@ def test_a_huge_gram_matrix_can_be_made_and_asked(little_memory):
 
 def test_a_matrix_that_does_not_fit_is_refused(little_memory, monkeypatch):
     X = vectors(HUGE, 2)
-    gram = Gram(RBF(0.5), X)
+    gram = Gram(RBF(gamma=0.5), X)
     allocated = []
     empty = np.empty
     monkeypatch.setattr(
@@ -62,11 +62,11 @@ def test_a_matrix_that_does_not_fit_is_refused(little_memory, monkeypatch):
     with pytest.raises(NotEnoughMemory, match=r"float32 needs 40\.0 GB"):
         gram.dense("float32")
     with pytest.raises(NotEnoughMemory, match=r"100,000 × 100,000 kernel values.*80\.0 GB.*Gram"):
-        RBF(0.5)(X)
+        RBF(gamma=0.5)(X)
     with pytest.raises(NotEnoughMemory, match=r"80\.0 GB"):
-        RBF(0.5).distance(X)
+        RBF(gamma=0.5).distance(X)
     with pytest.raises(NotEnoughMemory, match=r"80\.0 GB"):
-        next(RBF(0.5).gradients(X))
+        next(RBF(gamma=0.5).gradients(X))
     # What fits is not refused.
     assert gram.take(slice(0, 100)).dense().shape == (100, 100)
 
@@ -81,7 +81,7 @@ def test_a_centred_matrix_that_does_not_fit_is_refused(little_memory):
 
 def test_where_the_system_does_not_tell_nothing_is_refused(monkeypatch):
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: None)
-    assert Gram(RBF(0.5), vectors(50)).dense().shape == (50, 50)
+    assert Gram(RBF(gamma=0.5), vectors(50)).dense().shape == (50, 50)
 
 
 _MEASURE = """

@@ -39,7 +39,7 @@ def triangle(counts, name="SquaredDistance"):
 
 def test_a_grid_of_widths_costs_one_distance_matrix(pairs_computed):
     X = vectors(N)
-    gram = Gram(RBF(1.0), X, statistic_bytes=ONE)
+    gram = Gram(RBF(gamma=1.0), X, statistic_bytes=ONE)
     gram.dense()
     once = dict(pairs_computed)
     assert 0.5 <= triangle(once) <= 1
@@ -56,14 +56,14 @@ def test_a_grid_of_widths_costs_one_distance_matrix(pairs_computed):
         assert_allclose(same.take([7, 8]).dense(), K[7:9, 7:9], rtol=1e-12)
         assert_array_equal(same.diag(), np.ones(N))
     # Other profiles of the same distances are free too.
-    for kernel in (Matern(1.5, sigma=1.0), RationalQuadratic(gamma=0.3), RBF("median")):
+    for kernel in (Matern(nu=1.5, sigma=1.0), RationalQuadratic(gamma=0.3), RBF("median")):
         gram.with_kernel(kernel).dense()
     assert pairs_computed == {}
 
 
 def test_folds_are_parts_of_the_stored_matrix(pairs_computed):
     X = vectors(N)
-    gram = Gram(RBF(0.3), X, statistic_bytes=ONE)
+    gram = Gram(RBF(gamma=0.3), X, statistic_bytes=ONE)
     K = gram.dense()
     pairs_computed.clear()
     train, test = np.arange(0, N, 2), np.arange(1, N, 2)
@@ -78,11 +78,13 @@ def test_folds_are_parts_of_the_stored_matrix(pairs_computed):
 
 
 def test_a_composite_computes_each_statistic_once(pairs_computed):
-    kernel = RBF(0.3) + RBF(2.0) * Matern(1.5, sigma=1.0) + RationalQuadratic(gamma=0.1)
+    kernel = (
+        RBF(gamma=0.3) + RBF(gamma=2.0) * Matern(nu=1.5, sigma=1.0) + RationalQuadratic(gamma=0.1)
+    )
     Gram(kernel, vectors(N), vectors(N, seed=1)).dense()
     assert pairs_computed == {"SquaredDistance": N * N}
     pairs_computed.clear()
-    mixed = (Linear() + Polynomial(2)) * RBF(0.1) + Laplacian(0.2) * Laplacian(0.4)
+    mixed = (Linear() + Polynomial(2)) * RBF(gamma=0.1) + Laplacian(0.2) * Laplacian(0.4)
     Gram(mixed, vectors(N), vectors(N, seed=1)).dense()
     assert pairs_computed == {"SquaredDistance": N * N, "DotProduct": N * N, "CoordinateSum": N * N}
 
@@ -97,7 +99,7 @@ def stored_bytes(gram):
 )
 def test_the_budget_is_respected(pairs_computed, budget, kept):
     X = vectors(N)
-    kernel = RBF(0.3) * Linear() + Laplacian(0.2)
+    kernel = RBF(gamma=0.3) * Linear() + Laplacian(0.2)
     gram = Gram(kernel, X, statistic_bytes=budget)
     K = gram.dense()
     assert stored_bytes(gram) == kept * ONE <= budget
@@ -114,7 +116,7 @@ def test_the_budget_is_respected(pairs_computed, budget, kept):
 @pytest.mark.parametrize("data", [np.float32, np.float64])
 @pytest.mark.parametrize("budget", [ONE // 2 - 1, ONE // 2, ONE - 1, ONE])
 def test_the_budget_counts_what_is_stored(data, dtype, budget):
-    gram = Gram(RBF(0.3), vectors(N, dtype=data), statistic_bytes=budget, dtype=dtype)
+    gram = Gram(RBF(gamma=0.3), vectors(N, dtype=data), statistic_bytes=budget, dtype=dtype)
     gram.dense()
     assert stored_bytes(gram) <= budget
     assert stored_bytes(gram) > 0 or budget < ONE
@@ -153,7 +155,7 @@ def test_diagonals_are_computed_once(monkeypatch):
 def test_with_kernel_keeps_the_options():
     X = vectors(30)
     gram = Gram(RBF(), X, cache_bytes=4321, threads=1, dtype=np.float32)
-    other = gram.with_kernel(RBF(2.0) + White(0.1))
+    other = gram.with_kernel(RBF(gamma=2.0) + White(0.1))
     assert other.dtype == np.float32
     assert other.cache is not gram.cache
     assert other.cache.nbytes == gram.cache.nbytes > 0

@@ -20,9 +20,9 @@ from mercer.exceptions import NumericalOverflow
 from tests.gram.cases import vectors
 
 KERNELS = (
-    RBF(0.3),
+    RBF(gamma=0.3),
     Laplacian(0.2),
-    (Linear() * RBF(0.1) + Matern(1.5, sigma=1.0)).normalized(),
+    (Linear() * RBF(gamma=0.1) + Matern(nu=1.5, sigma=1.0)).normalized(),
 )
 
 
@@ -99,7 +99,7 @@ def test_blas_has_one_thread_inside():
 @pytest.mark.usefixtures("two_blas_threads")
 def test_several_python_threads_at_once():
     X = vectors(700)
-    kernel = (Linear() + RBF(0.2)).normalized() + Laplacian(0.1)
+    kernel = (Linear() + RBF(gamma=0.2)).normalized() + Laplacian(0.1)
     gram = Gram(kernel, X, threads=2, statistic_bytes=10**8, cache_bytes=10**5)
     others = [Gram(RBF(w), X, threads=2) for w in (0.1, 0.5)]
     expected = [g.dense() for g in (Gram(kernel, X), *others)]
@@ -135,7 +135,7 @@ def test_several_python_threads_at_once():
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_a_gram_inside_a_kernel_of_another():
-    inner = Gram(RBF(0.3), vectors(300), threads=2)
+    inner = Gram(RBF(gamma=0.3), vectors(300), threads=2)
     K = inner.dense()
 
     def through(x, z):
@@ -199,7 +199,7 @@ def test_errstate_and_warnings_do_not_leak(threads):
     X = vectors(500)
     with np.errstate(all="raise"):
         # Values underflow here; that is no error of the user's.
-        K = Gram(RBF(1e6) * Polynomial(2), X, threads=threads).dense()
+        K = Gram(RBF(gamma=1e6) * Polynomial(2), X, threads=threads).dense()
         assert np.geterr() == dict.fromkeys(("divide", "over", "under", "invalid"), "raise")
     assert np.isfinite(K).all()
     before, filters = np.geterr(), list(warnings.filters)

@@ -13,7 +13,7 @@ def data():
     return np.random.default_rng(0).normal(size=(1100, 4)) + 5.0
 
 
-@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, gamma=0.1)], ids=str)
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.3), Polynomial(2, gamma=0.1)], ids=str)
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 @pytest.mark.parametrize("columns", [1, 3, 40])
 def test_it_is_the_same_matrix(data, kernel, dtype, error, columns):
@@ -36,8 +36,8 @@ def test_it_is_the_same_matrix(data, kernel, dtype, error, columns):
 
 @pytest.mark.parametrize("n", [1, 5, 513])
 def test_any_size(data, n):
-    held = HeldGram(Gram(RBF(0.3), data[:n]))
-    K = RBF(0.3)(data[:n])
+    held = HeldGram(Gram(RBF(gamma=0.3), data[:n]))
+    K = RBF(gamma=0.3)(data[:n])
     for columns in (0, 2, 11):
         V = np.random.default_rng(1).normal(size=(n, columns))
         np.testing.assert_allclose(held @ V, K @ V, atol=1e-12)
@@ -46,7 +46,7 @@ def test_any_size(data, n):
 
 def test_other_columns_cannot_be_held(data):
     with pytest.raises(InvalidInput):
-        HeldGram(Gram(RBF(1.0), data[:10], data))
+        HeldGram(Gram(RBF(gamma=1.0), data[:10], data))
 
 
 def test_precision_by_size():

@@ -11,10 +11,12 @@ from mercer.kernels.vectors.dot import Polynomial
 KERNELS = [
     RBF(length_scale=1.5) + White(0.1),
     2.0 * RBF(length_scale=[1.0, 2.0, 0.5]) + White(0.1),
-    Matern(2.5, length_scale=[1.0, 2.0, 3.0]) * Periodic(1.5, 0.7) + 0.3 * Linear(),
-    (RBF(0.5) + 0.5 * Linear()).normalized(),
-    Constant(2.0) * RBF(0.7) + 0.5 * (Matern(1.5, length_scale=[1.0, 2.0, 3.0]) + White(0.2)) + 0.3,
-    Matern(0.5, sigma=2.0) * Constant(1.5) + 2.0 * White(0.1),
+    Matern(nu=2.5, length_scale=[1.0, 2.0, 3.0]) * Periodic(1.5, 0.7) + 0.3 * Linear(),
+    (RBF(gamma=0.5) + 0.5 * Linear()).normalized(),
+    Constant(2.0) * RBF(gamma=0.7)
+    + 0.5 * (Matern(nu=1.5, length_scale=[1.0, 2.0, 3.0]) + White(0.2))
+    + 0.3,
+    Matern(nu=0.5, sigma=2.0) * Constant(1.5) + 2.0 * White(0.1),
 ]
 
 

@@ -13,7 +13,7 @@ X.flags.writeable = False
 
 
 @pytest.mark.parametrize(
-    "gram", [Gram(RBF(0.1), X), Gram(Linear(), X), FeatureGram.of(Linear(), X)]
+    "gram", [Gram(RBF(gamma=0.1), X), Gram(Linear(), X), FeatureGram.of(Linear(), X)]
 )
 def test_it_is_the_graph_of_scikit_learn(gram):
     W = kneighbors_graph(X, 7)
@@ -22,10 +22,10 @@ def test_it_is_the_graph_of_scikit_learn(gram):
 
 
 def test_neighbours_are_found_in_full_precision_while_the_matrix_is_held_in_half_of_it():
-    gram = Gram(RBF(1e-9), X)  # All values are 1 in float32.
+    gram = Gram(RBF(gamma=1e-9), X)  # All values are 1 in float32.
     search = NeighbourSearch(gram.diag(), 3, "heat")
     held = HeldGram(gram, np.float32, search.add_block)
-    np.testing.assert_allclose(held.dense(), RBF(1e-9)(X), atol=1e-7)
+    np.testing.assert_allclose(held.dense(), RBF(gamma=1e-9)(X), atol=1e-7)
     found, alone = search.graph().weights, neighbour_graph(gram, 3).weights
     np.testing.assert_array_equal(found.toarray(), alone.toarray())
 
@@ -41,7 +41,7 @@ def test_threads_and_ties_do_not_matter(monkeypatch):
 
 @pytest.mark.parametrize("normalized", [True, False])
 def test_the_laplacian_adds_up_differences(normalized):
-    graph = neighbour_graph(Gram(RBF(0.1), X), 5)
+    graph = neighbour_graph(Gram(RBF(gamma=0.1), X), 5)
     W, f = graph.weights.toarray(), np.sin(X[:, 0])
     g = f / np.sqrt(W.sum(axis=1)) if normalized else f
     energy = (W * (g[:, None] - g) ** 2).sum() / 2
@@ -49,20 +49,20 @@ def test_the_laplacian_adds_up_differences(normalized):
 
 
 def test_small_and_bad():
-    assert neighbour_graph(Gram(RBF(1.0), X[:1])).weights.nnz == 0
-    assert neighbour_graph(Gram(RBF(1.0), X[:3]), 10).weights.nnz == 6
+    assert neighbour_graph(Gram(RBF(gamma=1.0), X[:1])).weights.nnz == 0
+    assert neighbour_graph(Gram(RBF(gamma=1.0), X[:3]), 10).weights.nnz == 6
     with pytest.raises(InvalidParameter, match="neighbours=0"):
-        neighbour_graph(Gram(RBF(1.0), X), 0)
+        neighbour_graph(Gram(RBF(gamma=1.0), X), 0)
     with pytest.raises(InvalidParameter, match="weights='cosine'"):
-        neighbour_graph(Gram(RBF(1.0), X), 3, "cosine")
+        neighbour_graph(Gram(RBF(gamma=1.0), X), 3, "cosine")
 
 
 def test_heat_weights_are_those_of_the_formula():
-    K = RBF(0.1)(X)
+    K = RBF(gamma=0.1)(X)
     squares = np.diag(K)[:, None] - 2 * K + np.diag(K)
     np.fill_diagonal(squares, np.inf)
     nearest = np.sort(squares, axis=1)[:, :4]
-    joined = neighbour_graph(Gram(RBF(0.1), X), 4, "binary").weights.toarray() > 0
+    joined = neighbour_graph(Gram(RBF(gamma=0.1), X), 4, "binary").weights.toarray() > 0
     expected = np.where(joined, np.exp(-squares / nearest.mean()), 0.0)
-    found = neighbour_graph(Gram(RBF(0.1), X), 4).weights.toarray()
+    found = neighbour_graph(Gram(RBF(gamma=0.1), X), 4).weights.toarray()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0)

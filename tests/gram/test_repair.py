@@ -68,7 +68,7 @@ def test_clip_is_the_nearest(n, seed, step):
 
 
 def test_sound_matrices_are_left_alone():
-    K = RBF(0.4)(vectors(20))
+    K = RBF(gamma=0.4)(vectors(20))
     for method in METHODS:
         result = repair(K, method)
         assert_allclose(result.matrix, K, atol=1e-12)

@@ -140,7 +140,7 @@ def test_negative_budget():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    kernel=st.sampled_from([RBF(0.3), Linear() * RBF(0.2) + Laplacian(0.1)]),
+    kernel=st.sampled_from([RBF(gamma=0.3), Linear() * RBF(gamma=0.2) + Laplacian(0.1)]),
     budget=st.integers(0, 40 * 40 * 8 + 100),
     requests=st.lists(st.lists(st.integers(-40, 39), max_size=50), max_size=8),
 )
@@ -153,7 +153,7 @@ def test_cached_rows_are_the_rows(kernel, budget, requests):
 
 
 def test_counts_of_a_gram():
-    gram = Gram(RBF(0.3), vectors(40), cache_bytes=10 * 40 * 8)
+    gram = Gram(RBF(gamma=0.3), vectors(40), cache_bytes=10 * 40 * 8)
     gram.rows([1, 2, 3])
     gram.rows([3, -37, 2, 30])
     assert (gram.cache.hits, gram.cache.misses) == (3, 4)
@@ -164,7 +164,10 @@ def test_counts_of_a_gram():
 
 def test_many_threads_share_one_cache():
     X = vectors(60)
-    gram, K = Gram(RBF(0.3), X, cache_bytes=9 * 60 * 8, threads=2), Gram(RBF(0.3), X).dense()
+    gram, K = (
+        Gram(RBF(gamma=0.3), X, cache_bytes=9 * 60 * 8, threads=2),
+        Gram(RBF(gamma=0.3), X).dense(),
+    )
     wrong = []
 
     def work(seed):

@@ -102,7 +102,7 @@ def _large_sparse():
     """Sparse data beyond the size at which they are made dense."""
     random = np.random.default_rng(4)
     X = sparse.random(60, 40_000, density=1e-3, format="csr", random_state=random)
-    return SVC(Linear() + RBF(0.1)).fit(X, random.integers(0, 2, size=60)), X
+    return SVC(Linear() + RBF(gamma=0.1)).fit(X, random.integers(0, 2, size=60)), X
 
 
 def _precomputed(machine):
@@ -188,7 +188,7 @@ CASES = {
     ),
     "nusvc": lambda: _iris(NuSVC(nu=0.2)),
     "nusvc ovr probability": lambda: _iris(NuSVC(nu=0.2, multi_class="ovr", probability=True)),
-    "svr": lambda: _curve(SVR(Matern(2.5))),
+    "svr": lambda: _curve(SVR(Matern(nu=2.5))),
     "svr sparse": lambda: _sparse(SVR(), "numbers"),
     "svr precomputed": lambda: _precomputed(SVR("precomputed")),
     "svr without support": lambda: _curve(SVR(epsilon=100.0)),
@@ -221,9 +221,9 @@ CASES = {
     "kernel pca precomputed": lambda: _precomputed(KernelPCA(2, kernel="precomputed")),
     "lda": lambda: _iris(LinearDiscriminantAnalysis()),
     "lda two classes": lambda: _heart(LinearDiscriminantAnalysis("eigen", shrinkage="auto")),
-    "laplacian svc": lambda: _half_labelled(LaplacianSVC(kernel=RBF(0.5))),
+    "laplacian svc": lambda: _half_labelled(LaplacianSVC(kernel=RBF(gamma=0.5))),
     "laplacian ridge": lambda: _curve(LaplacianRidge(fit_intercept=True)),
-    "kernel discriminant": lambda: _iris(KernelDiscriminant(Matern(2.5))),
+    "kernel discriminant": lambda: _iris(KernelDiscriminant(Matern(nu=2.5))),
     "ica": lambda: _iris(ICA(2, random_state=0)),
     "fast ica": lambda: _iris(FastICA(2, random_state=0)),
     "pipeline ica": lambda: _iris(make_pipeline(ICA(2, random_state=0), SVC())),

@@ -44,7 +44,7 @@ def _svm():
     yield "svc precomputed", SVC("precomputed"), X @ X.T, TWO
     yield "svc auto", SVC(RBF("auto"), C="auto"), X, TWO
     yield "nusvc", mercer.NuSVC(nu=0.2), X, TWO
-    yield "svr", mercer.SVR(mercer.Matern(2.5)), X, NUMBERS
+    yield "svr", mercer.SVR(mercer.Matern(nu=2.5)), X, NUMBERS
     yield "nusvr", mercer.NuSVR(mercer.Laplacian(0.5)), X, NUMBERS
     yield "one class", mercer.OneClassSVM(nu=0.3), X, None
 
@@ -68,13 +68,13 @@ def _linear():
 def _rows():
     kernel = 1.0 * RBF(length_scale=1.0) + White(0.1)
     yield "kernel ridge", mercer.KernelRidge(kernel="rbf", fit_intercept=True), X, NUMBERS
-    yield "kernel ridge path", mercer.KernelRidge("auto", kernel=RBF(0.5)), X, NUMBERS
+    yield "kernel ridge path", mercer.KernelRidge("auto", kernel=RBF(gamma=0.5)), X, NUMBERS
     yield "kernel ridge landmarks", mercer.KernelRidge(kernel="rbf", approximation=6), X, NUMBERS
     yield "process", mercer.GaussianProcessRegressor(kernel, normalize_y=True), X, NUMBERS
     sparse_process = mercer.GaussianProcessRegressor(kernel, alpha=1e-2, approximation=6)
     yield "process landmarks", sparse_process, X, NUMBERS
     yield "process classes", mercer.GaussianProcessClassifier(RBF(length_scale=1.0)), X, THREE
-    yield "laplacian svc", mercer.LaplacianSVC(kernel=RBF(0.5), n_neighbors=4), X, HALF
+    yield "laplacian svc", mercer.LaplacianSVC(kernel=RBF(gamma=0.5), n_neighbors=4), X, HALF
     yield "laplacian ridge", mercer.LaplacianRidge(fit_intercept=True, n_neighbors=4), X, NUMBERS
     yield "streamed ridge", mercer.StreamedRidge(approximation=6), X, NUMBERS
     yield "streamed classifier", mercer.StreamedClassifier(approximation=6), X, THREE
@@ -98,7 +98,7 @@ def _maps():
     yield "kernel pca landmarks", KernelPCA(2, kernel=RBF(), approximation=6), X, None
     yield "lda", mercer.LinearDiscriminantAnalysis(), X, THREE
     yield "lda eigen", mercer.LinearDiscriminantAnalysis("eigen", shrinkage="auto"), X, TWO
-    yield "kernel discriminant", mercer.KernelDiscriminant(mercer.Matern(2.5)), X, THREE
+    yield "kernel discriminant", mercer.KernelDiscriminant(mercer.Matern(nu=2.5)), X, THREE
     yield "ica", mercer.ICA(2, random_state=0), X, None
     yield "fast ica", mercer.FastICA(2, random_state=0), X, None
     yield "feature map", mercer.FeatureMap(BagOfWords()), TEXTS, None

@@ -115,7 +115,7 @@ def test_batches_become_lists(batch, tmp_path):
 def test_a_frame_stays_a_frame(tmp_path):
     X, y = molecules()
     frame = pd.DataFrame({"mass": np.arange(24.0), "molecule": column(X), "other": column(X[::-1])})
-    kernel = WeisfeilerLehman(2).on("molecule") * RBF(0.1).on("mass")
+    kernel = WeisfeilerLehman(2).on("molecule") * RBF(gamma=0.1).on("mass")
     model = SVC(kernel + WeisfeilerLehman(1).on("other")).fit(frame, y)
     loaded = through_file(model, tmp_path)
     np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(frame))

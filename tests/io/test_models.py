@@ -212,7 +212,7 @@ def test_names_of_older_files(tmp_path, monkeypatch):
 
 def test_random_features_have_their_first_name_in_files(tmp_path):
     """Files of 0.1 say ``seed``, and so do those of today: either version reads the other's."""
-    kernel = RandomFourierFeatures(RBF(0.5), 20, random_state=7)
+    kernel = RandomFourierFeatures(RBF(gamma=0.5), 20, random_state=7)
     mercer.save(FeatureMap(kernel), tmp_path / "map.mercer")
     content = container.read(tmp_path / "map.mercer")
     states = [state for name, state in content.document["objects"] if "components" in state]
@@ -239,7 +239,7 @@ def test_every_public_estimator_has_a_row():
 def test_a_deep_kernel(tmp_path):
     kernel = Constant(1.0)
     for i in range(200):
-        kernel = kernel + RBF(0.1 + i / 100)
+        kernel = kernel + RBF(gamma=0.1 + i / 100)
     X, y = iris()
     model = SVC(kernel).fit(X, y)
     same(through_file(model, tmp_path).decision_function(X), model.decision_function(X))
@@ -260,8 +260,8 @@ def test_precomputed_kernels_and_expansions(tmp_path):
 
 
 def test_models_that_are_not_fitted(tmp_path):
-    loaded = through_file(SVC(RBF(0.5), C=7.0, class_weight={"a": 2.0}), tmp_path)
-    assert (loaded.C, loaded.kernel, loaded.class_weight) == (7.0, RBF(0.5), {"a": 2.0})
+    loaded = through_file(SVC(RBF(gamma=0.5), C=7.0, class_weight={"a": 2.0}), tmp_path)
+    assert (loaded.C, loaded.kernel, loaded.class_weight) == (7.0, RBF(gamma=0.5), {"a": 2.0})
     with pytest.raises(NotFittedError):
         loaded.predict([[1.0]])
 
@@ -369,10 +369,10 @@ def looped():
 )
 def test_what_cannot_be_saved(model, record, message, tmp_path):
     path = tmp_path / "m.mercer"
-    mercer.save(RBF(0.5), path)
+    mercer.save(RBF(gamma=0.5), path)
     with pytest.raises(CannotSave, match=message):
         mercer.save(model(), path, record=record)
-    assert mercer.load(path) == RBF(0.5)
+    assert mercer.load(path) == RBF(gamma=0.5)
     assert os.listdir(tmp_path) == ["m.mercer"]
 
 
@@ -451,9 +451,9 @@ def test_paths(tmp_path, monkeypatch):
     mercer.save(RBF(), "plain")
     assert mercer.load("plain") == mercer.load(tmp_path / "plain") == RBF()
     os.symlink("plain", "link")
-    mercer.save(RBF(2.0), "link")
+    mercer.save(RBF(gamma=2.0), "link")
     assert os.path.islink("link")
-    assert mercer.load("plain") == mercer.load("link") == RBF(2.0)
+    assert mercer.load("plain") == mercer.load("link") == RBF(gamma=2.0)
     assert not stat.S_IMODE(os.stat("plain").st_mode) & 0o111
     with pytest.raises(IsADirectoryError):
         mercer.save(RBF(), tmp_path)

@@ -63,7 +63,7 @@ def test_every_truncation(tmp_path):
 
 
 def test_every_flipped_bit(tmp_path):
-    mercer.save(RBF(0.5), tmp_path / "m")
+    mercer.save(RBF(gamma=0.5), tmp_path / "m")
     whole = (tmp_path / "m").read_bytes()
     for at in range(len(whole)):
         for bit in (1, 128):

@@ -126,14 +126,16 @@ def test_what_is_wrong_with_a_libsvm_file(tmp_path):
 
 def test_a_machine_reads_files(table, matrix, tmp_path):
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=64)
-    machine = StreamedRidge(0.1, kernel=RBF(0.5), approximation=30)
+    machine = StreamedRidge(0.1, kernel=RBF(gamma=0.5), approximation=30)
     kept = ["a", "b", "c"]
     source = open_chunks(tmp_path / "t.parquet", "y", columns=kept)
     y = table.column("y").to_numpy()
     ours = machine.fit(source).predict(source)
     assert np.allclose(ours, machine.fit(matrix, y).predict(matrix), atol=1e-5)
     tables = open_chunks(tmp_path / "t.parquet", "y", columns=kept, table=True)
-    named = StreamedRidge(0.1, kernel=Sum(RBF(0.5).on("a"), RBF(0.5).on("c")), approximation=30)
+    named = StreamedRidge(
+        0.1, kernel=Sum(RBF(gamma=0.5).on("a"), RBF(gamma=0.5).on("c")), approximation=30
+    )
     assert np.isfinite(named.fit(tables).predict(tables)).all()
 
 

@@ -106,7 +106,7 @@ def test_fractional_powers_need_divisible_kernels():
     for kernel in (
         RBF(),
         Laplacian(),
-        Matern(0.7),
+        Matern(nu=0.7),
         Periodic(),
         Chi2(),
         Delta(),
@@ -234,7 +234,7 @@ def test_indefinite_kernels_really_are(kernel):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "power"), [(Overlap(), 0.3), (Intersection(), 0.3), (RBF(4.0) + 0.2, 8.5)]
+    ("kernel", "power"), [(Overlap(), 0.3), (Intersection(), 0.3), (RBF(gamma=4.0) + 0.2, 8.5)]
 )
 def test_powers_of_other_kernels_claim_nothing(kernel, power):
     assert (kernel**power).definite is UNKNOWN
@@ -261,4 +261,6 @@ def test_additive_chi2_and_distance_suffice_after_centring():
 def test_rational_quadratic_is_a_mixture_of_gaussians(X):
     weights = np.random.default_rng(0).gamma(0.7, 1 / 0.7, 4000)
     mixture = np.mean([RBF(w / 2)(X) for w in weights], axis=0)
-    np.testing.assert_allclose(RationalQuadratic(0.7, length_scale=1.0)(X), mixture, atol=0.03)
+    np.testing.assert_allclose(
+        RationalQuadratic(alpha=0.7, length_scale=1.0)(X), mixture, atol=0.03
+    )

@@ -206,14 +206,14 @@ def test_frames_of_float32_stay_float32():
         pl.DataFrame({"a": column, "b": column}),
         pa.table({"a": column, "b": column}),
     ):
-        assert RBF(0.5)(frame).dtype == np.float32
-        assert (RBF(0.5).on("a") * Delta().on("b"))(frame).dtype == np.float32
+        assert RBF(gamma=0.5)(frame).dtype == np.float32
+        assert (RBF(gamma=0.5).on("a") * Delta().on("b"))(frame).dtype == np.float32
     mixed = pl.DataFrame({"a": column, "b": column.astype(np.float64)})
-    assert RBF(0.5)(mixed).dtype == np.float64
+    assert RBF(gamma=0.5)(mixed).dtype == np.float64
 
 
 def test_encoded_points_can_be_used_again(X, Z):
-    kernel = RBF(0.5) * Linear().on(0) + RBF(0.7)
+    kernel = RBF(gamma=0.5) * Linear().on(0) + RBF(gamma=0.7)
     A, B = kernel.encode(X), kernel.encode(Z)
     assert kernel.encode(A) is A
     assert len(A) == len(X)
@@ -228,7 +228,7 @@ def test_encoded_points_can_be_used_again(X, Z):
 def test_data_are_not_changed_nor_copied():
     X = np.random.default_rng(0).normal(size=(4, 3))
     before = X.copy()
-    for kernel in (RBF(0.5), Linear(), RBF(0.5).on(1).normalized() + Linear() ** 2):
+    for kernel in (RBF(gamma=0.5), Linear(), RBF(gamma=0.5).on(1).normalized() + Linear() ** 2):
         kernel(X)
         kernel(X, X)
         np.testing.assert_array_equal(X, before)

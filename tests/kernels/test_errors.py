@@ -86,9 +86,9 @@ def test_values_that_are_not_finite(kernel, value, make):
 def test_names_of_columns_are_shown(library):
     frame = library.DataFrame({"age": [1.0, 2.0], "bmi": [3.0, float("nan")]})
     with raises(InvalidInput, "RBF", "row 1, column 'bmi' is NaN"):
-        RBF(0.5)(frame)
+        RBF(gamma=0.5)(frame)
     with raises(InvalidInput, "Linear", "row 1, column 'bmi' is NaN"):
-        (RBF(0.5).on("age") + Linear().on("bmi"))(frame)
+        (RBF(gamma=0.5).on("age") + Linear().on("bmi"))(frame)
     with raises(InvalidInput, "Chi2", "row 1, column 'bmi' is negative"):
         Chi2()(library.DataFrame({"age": [1.0, 2.0], "bmi": [3.0, -1.0]}))
 
@@ -106,12 +106,12 @@ def test_names_of_columns_are_shown(library):
 )
 def test_missing_numbers_in_frames(frame):
     with raises(InvalidInput, "RBF", "row 1, column 'a' is NaN (a missing value)"):
-        RBF(0.5)(frame)
+        RBF(gamma=0.5)(frame)
 
 
 def test_missing_numbers_in_lists():
     with raises(InvalidInput, "RBF", "row 0, column 1 is NaN"):
-        RBF(0.5)([[1.0, None]])
+        RBF(gamma=0.5)([[1.0, None]])
 
 
 @pytest.mark.parametrize("kernel", [Chi2(), AdditiveChi2(), Intersection()], ids=repr)
@@ -199,7 +199,7 @@ def test_shapes_of_categories(kernel):
 @pytest.mark.parametrize("X", ["text", 3.0, None, np.float64(2.0), iter([1.0]), {1, 2}.__iter__()])
 def test_no_batch_at_all(X):
     with raises(InvalidType, "Expected a batch of objects"):
-        RBF(0.5)(X)
+        RBF(gamma=0.5)(X)
 
 
 @every_vector_kernel
@@ -215,25 +215,25 @@ def test_unknown_columns():
     frame = pd.DataFrame({"age": [1.0], "bmi": [2.0]})
     for data in (frame, pl.from_pandas(frame)):
         with raises(InvalidInput, "RBF", "no column 'size'", "has 'age', 'bmi'"):
-            RBF(0.5).on("size")(data)
+            RBF(gamma=0.5).on("size")(data)
         with raises(InvalidInput, "RBF", "no column 2"):
-            RBF(0.5).on(2)(data)
+            RBF(gamma=0.5).on(2)(data)
     with raises(InvalidInput, "RBF", "column 'age' was asked for by name", "array", "position"):
-        RBF(0.5).on("age")(table())
+        RBF(gamma=0.5).on("age")(table())
     for data in (table(), sparse.csr_array(table())):
         with raises(InvalidInput, "RBF", "no column 3: X has 3 columns"):
-            RBF(0.5).on(3)(data)
+            RBF(gamma=0.5).on(3)(data)
     with raises(InvalidInput, "RBF", "1 dimension"):
-        RBF(0.5).on(0)(np.ones(3))
+        RBF(gamma=0.5).on(0)(np.ones(3))
 
 
 def test_duplicate_and_missing_column_choices():
     with raises(InvalidParameter, "On", "names a column twice"):
-        RBF(0.5).on("age", "bmi", "age")
+        RBF(gamma=0.5).on("age", "bmi", "age")
     with raises(InvalidParameter, "On", "not empty"):
-        RBF(0.5).on()
+        RBF(gamma=0.5).on()
     with raises(InvalidParameter, "On", "has to be a list"):
-        On(RBF(0.5), "age")
+        On(RBF(gamma=0.5), "age")
 
 
 def test_tables_with_two_columns_of_one_name():
@@ -241,7 +241,9 @@ def test_tables_with_two_columns_of_one_name():
         pd.DataFrame([[1.0, 2.0]], columns=["age", "age"]),
         pa.table([[1.0], [2.0]], names=["age", "age"]),
     )
-    for kernel, frame in itertools.product((RBF(0.5), RBF(0.5).on("age"), Delta()), frames):
+    for kernel, frame in itertools.product(
+        (RBF(gamma=0.5), RBF(gamma=0.5).on("age"), Delta()), frames
+    ):
         with raises(InvalidInput, "more than one column 'age'", "Rename"):
             kernel(frame)
 
@@ -308,9 +310,9 @@ def test_unknown_heuristics_and_bad_length_scales(kind):
         (lambda: Polynomial(2, "median"), ["Polynomial: gamma='median'", "number or 'scale'"]),
         (lambda: Polynomial(2, 1.0, np.inf), ["Polynomial: coef0=inf"]),
         (lambda: Sigmoid("auto"), ["Sigmoid: gamma='auto'", "'scale'"]),
-        (lambda: Matern(0), ["Matern: nu=0", "> 0"]),
+        (lambda: Matern(nu=0), ["Matern: nu=0", "> 0"]),
         (lambda: Matern(-np.inf), ["Matern: nu=-inf"]),
-        (lambda: RationalQuadratic(0.0), ["RationalQuadratic: alpha=0.0", "> 0"]),
+        (lambda: RationalQuadratic(alpha=0.0), ["RationalQuadratic: alpha=0.0", "> 0"]),
         (lambda: Periodic(0.0), ["Periodic: period=0.0", "> 0"]),
         (lambda: Periodic(1.0, -1.0), ["Periodic: length_scale=-1.0", "> 0"]),
         (lambda: Periodic([1.0, 0.0]), ["Periodic: period[1]=", "> 0"]),
@@ -366,7 +368,7 @@ def test_overflow_names_kernel_and_pair(make):
     with raises(NumericalOverflow, "Linear().exp()", "row 3 and column 0"):
         Linear().exp()(make(X), make(1e-3 * X[:1]))
     with raises(NumericalOverflow, "float32", "cale the data"):
-        RBF(0.5)(make(np.array([[1e30], [2e30], [0.0]], dtype=np.float32)))
+        RBF(gamma=0.5)(make(np.array([[1e30], [2e30], [0.0]], dtype=np.float32)))
     assert np.isfinite(Polynomial(30)(make(X[:3]))).all()
 
 
@@ -471,10 +473,10 @@ def test_all_errors_are_one_family_and_builtin_kinds():
 
 
 def test_a_refused_parameter_changes_nothing():
-    kernel = Matern(1.5, sigma=2.0)
+    kernel = Matern(nu=1.5, sigma=2.0)
     with raises(InvalidParameter, "sigma=-1"):
         kernel.set_params(nu=2.5, sigma=-1)
-    assert kernel == Matern(1.5, sigma=2.0)
+    assert kernel == Matern(nu=1.5, sigma=2.0)
 
 
 def test_the_row_outside_the_radius_is_named():

@@ -40,12 +40,12 @@ from tests.oracles.strategies import (
 READ = {
     "rbf": RBF(),
     "rbf()": RBF(),
-    "RBF(gamma=0.1)": RBF(0.1),
+    "RBF(gamma=0.1)": RBF(gamma=0.1),
     "gaussian(age)": RBF().on("age"),
     "rbf(age, bmi, gamma=0.1) + 0.5 * words(note).normalized()": (
-        RBF(0.1).on("age", "bmi") + 0.5 * BagOfWords().on("note").normalized()
+        RBF(gamma=0.1).on("age", "bmi") + 0.5 * BagOfWords().on("note").normalized()
     ),
-    "rbf(gamma=0.1, age, bmi)": RBF(0.1).on("age", "bmi"),
+    "rbf(gamma=0.1, age, bmi)": RBF(gamma=0.1).on("age", "bmi"),
     "delta(\"chest pain\", 'it\\'s')": Delta().on("chest pain", "it's"),
     "linear(0, -1, 12)": Linear().on(0, -1, 12),
     "poly(degree=3, coef0=2)": Polynomial(3, coef0=2),
@@ -72,7 +72,9 @@ READ = {
     "(linear + rbf).on(a, 1)": (Linear() + RBF()).on("a", 1),
     "cosine.power_series([1, 0, 2])": Cosine().power_series([1, 0, 2]),
     "cosine.power_series([1, 0, 2], radius=0.5)": Cosine().power_series([1, 0, 2], 0.5),
-    "random_fourier(kernel=rbf(gamma=0.3), components=40)": RandomFourierFeatures(RBF(0.3), 40),
+    "random_fourier(kernel=rbf(gamma=0.3), components=40)": RandomFourierFeatures(
+        RBF(gamma=0.3), 40
+    ),
     "gaussian_basis(centres=[[0, 1], [2, -3]])": GaussianBasis([[0, 1], [2, -3]]),
     " rbf (\n\tage ,\r\n bmi ) ": RBF().on("age", "bmi"),
     "overlap(größe, 城市)": Overlap().on("größe", "城市"),
@@ -214,7 +216,7 @@ def test_any_composite_comes_back(kernel):
 
 @given(st.lists(st.one_of(st.text(), st.integers(-99, 99)), min_size=1, max_size=4, unique=True))
 def test_any_column_comes_back(columns):
-    kernel = RBF(0.1).on(*columns) + Linear().exp().on(*columns)
+    kernel = RBF(gamma=0.1).on(*columns) + Linear().exp().on(*columns)
     assert parse_kernel(format_kernel(kernel)) == kernel
 
 
@@ -225,7 +227,7 @@ def test_any_number_comes_back(number):
 
 
 def test_texts_are_short():
-    assert format_kernel(2 * RBF(0.1).on("age") + Delta().on("sex", "chest pain")) == (
+    assert format_kernel(2 * RBF(gamma=0.1).on("age") + Delta().on("sex", "chest pain")) == (
         '2 * rbf(age, gamma=0.1) + delta(sex, "chest pain")'
     )
     assert format_kernel((Linear() + 1).exp().normalized()) == (

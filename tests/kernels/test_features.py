@@ -156,16 +156,16 @@ def test_gaussian_basis_functions():
 # ---- random Fourier features ---------------------------------------------------------------------
 
 SPECTRAL = [
-    RBF(0.4),
+    RBF(gamma=0.4),
     RBF(length_scale=[0.7, 1.5, 2.0]),
     Laplacian(0.6),
     Laplacian(length_scale=[0.7, 1.5, 2.0]),
-    Matern(0.5, length_scale=1.2),
-    Matern(1.5, sigma=0.9),
-    Matern(2.2, length_scale=[0.7, 1.5, 2.0]),
+    Matern(nu=0.5, length_scale=1.2),
+    Matern(nu=1.5, sigma=0.9),
+    Matern(nu=2.2, length_scale=[0.7, 1.5, 2.0]),
     Matern(float("inf"), gamma=0.4),
-    RationalQuadratic(0.7, gamma=0.3),
-    RationalQuadratic(2.0, length_scale=[0.7, 1.5, 2.0]),
+    RationalQuadratic(alpha=0.7, gamma=0.3),
+    RationalQuadratic(alpha=2.0, length_scale=[0.7, 1.5, 2.0]),
 ]
 
 
@@ -194,10 +194,10 @@ def test_random_features_are_unbiased_per_pair():
 
 def test_seeds():
     X = data("vectors", 6, 4)
-    one, again, other = (RandomFourierFeatures(RBF(0.5), 50, s)(X) for s in (3, 3, 4))
+    one, again, other = (RandomFourierFeatures(RBF(gamma=0.5), 50, s)(X) for s in (3, 3, 4))
     np.testing.assert_array_equal(one, again)
     assert not np.allclose(one, other)
-    phi = RandomFourierFeatures(RBF(0.5), 50, 3).features(X)
+    phi = RandomFourierFeatures(RBF(gamma=0.5), 50, 3).features(X)
     assert phi.shape == (6, 50)
     close(phi @ phi.T, one)
     close(np.diagonal(one), np.ones(6))
@@ -210,7 +210,7 @@ def test_random_features_settle_the_width_of_the_kernel(X, Z):
     assert lazy.kernel == RBF("median")
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Periodic(), RBF(0.5) + RBF(1.0), None])
+@pytest.mark.parametrize("kernel", [Linear(), Periodic(), RBF(gamma=0.5) + RBF(gamma=1.0), None])
 def test_no_spectrum(kernel):
     with pytest.raises(InvalidParameter, match=r"no spectral density.*RBF, Laplacian, Matern"):
         RandomFourierFeatures(kernel)
@@ -222,6 +222,6 @@ def test_random_features_check_the_number_of_length_scales(X):
 
 
 def test_features_that_do_not_fit_say_so_before_they_are_made():
-    kernel = RandomFourierFeatures(RBF(1.0), components=10**12)
+    kernel = RandomFourierFeatures(RBF(gamma=1.0), components=10**12)
     with pytest.raises(NotEnoughMemory, match="Use fewer components"):
         kernel(np.ones((3, 2)))

@@ -30,17 +30,18 @@ from tests.oracles.strategies import cases
 STEP = 1e-5
 
 NESTED = [
-    (2.0 * RBF(0.4) + Constant(0.7)).normalized(),
+    (2.0 * RBF(gamma=0.4) + Constant(0.7)).normalized(),
     (Polynomial(2, 0.5, 1.5) + White(0.2)).normalized() * Laplacian(0.3),
-    (RBF(0.3) * RationalQuadratic(0.8, sigma=1.2)) ** 3,
-    (RBF(0.3) * RationalQuadratic(0.8, sigma=1.2)) ** 0.5,
-    (RBF(0.3) + Periodic(2.0, 1.3)) ** 0,
+    (RBF(gamma=0.3) * RationalQuadratic(alpha=0.8, sigma=1.2)) ** 3,
+    (RBF(gamma=0.3) * RationalQuadratic(alpha=0.8, sigma=1.2)) ** 0.5,
+    (RBF(gamma=0.3) + Periodic(2.0, 1.3)) ** 0,
     (0.5 * RBF(length_scale=[0.7, 1.5, 2.0])).power_series([0.2, 0.0, 1.5, 0.5], radius=2.0),
     (0.3 * Polynomial(2, 0.2, 1.0)).exp(),
-    (RBF(length_scale=[0.7, 1.5]).on(2, 0) * Matern(1.5, sigma=1.1).on(1)).normalized() + Linear(),
+    (RBF(length_scale=[0.7, 1.5]).on(2, 0) * Matern(nu=1.5, sigma=1.1).on(1)).normalized()
+    + Linear(),
     (Sigmoid(0.3, 0.2) * Laplacian(length_scale=[0.7, 1.5, 2.0])).on(1, 0, 2),
-    3.0 * (2.0 * (Delta().on(0) * RBF(0.5))),
-    (Delta().on(0) * RBF(0.5)) ** 0.5,
+    3.0 * (2.0 * (Delta().on(0) * RBF(gamma=0.5))),
+    (Delta().on(0) * RBF(gamma=0.5)) ** 0.5,
 ]
 
 
@@ -121,10 +122,10 @@ def test_names_of_free_parameters():
 @pytest.mark.parametrize(
     ("kernel", "names"),
     [
-        (RBF(0.5), ["gamma"]),
+        (RBF(gamma=0.5), ["gamma"]),
         (Laplacian(sigma=0.5), ["sigma"]),
-        (Matern(1.5, length_scale=[1.0, 2.0]), ["length_scale[0]", "length_scale[1]"]),
-        (RationalQuadratic(0.7, sigma=1.0), ["alpha", "sigma"]),
+        (Matern(nu=1.5, length_scale=[1.0, 2.0]), ["length_scale[0]", "length_scale[1]"]),
+        (RationalQuadratic(alpha=0.7, sigma=1.0), ["alpha", "sigma"]),
         (Periodic(2.0, 1.0), ["period", "length_scale"]),
         (
             Periodic([2.0, 3.0], [1.0, 0.5]),
@@ -136,7 +137,10 @@ def test_names_of_free_parameters():
         (Constant(2.0), ["value"]),
         (White(2.0), ["noise"]),
         (2 * Linear(), ["factor"]),
-        ((2 * RBF(0.5)).exp() ** 2, ["kernel__kernel__factor", "kernel__kernel__kernel__gamma"]),
+        (
+            (2 * RBF(gamma=0.5)).exp() ** 2,
+            ["kernel__kernel__factor", "kernel__kernel__kernel__gamma"],
+        ),
     ],
 )
 def test_what_is_free(kernel, names):
@@ -146,7 +150,7 @@ def test_what_is_free(kernel, names):
 def test_what_is_not_free():
     assert Linear().free_parameters() == {}
     assert RBF("median").free_parameters() == {}
-    assert (0 * RBF(0.5)).free_parameters() == {"kernel__gamma": 0.5}
+    assert (0 * RBF(gamma=0.5)).free_parameters() == {"kernel__gamma": 0.5}
     assert Constant(0.0).free_parameters() == {}
     assert Polynomial(2, "scale", -1.0).free_parameters() == {}
     assert NegativeDistance().free_parameters() == {}
@@ -158,7 +162,9 @@ def test_heuristics_are_settled_before_gradients(X):
 
 
 def test_float32_and_sparse(X, Z):
-    kernel = RBF(length_scale=[0.7, 1.5, 2.0]) * RationalQuadratic(0.7) + 2 * Matern(1.5, sigma=2.0)
+    kernel = RBF(length_scale=[0.7, 1.5, 2.0]) * RationalQuadratic(alpha=0.7) + 2 * Matern(
+        nu=1.5, sigma=2.0
+    )
     for name, G in kernel.gradients(X, Z):
         single = dict(kernel.gradients(X.astype(np.float32), Z.astype(np.float32)))[name]
         assert single.dtype == np.float32
@@ -175,15 +181,15 @@ def test_equal_points_have_finite_gradients(kernel):
 
 def test_fractional_power_of_values_that_vanish(X):
     far = np.vstack([X, X + 100.0])
-    for _, G in (RBF(0.5) ** 0.5).gradients(far):
+    for _, G in (RBF(gamma=0.5) ** 0.5).gradients(far):
         assert np.isfinite(G).all()
 
 
 def test_no_such_parameter(X):
-    pairs = Pairs(RBF(0.5).encode(X))
+    pairs = Pairs(RBF(gamma=0.5).encode(X))
     values = pairs.row_diagonal()
-    for kernel in (RBF(0.5), Linear(), Polynomial(), Sigmoid(), RationalQuadratic()):
+    for kernel in (RBF(gamma=0.5), Linear(), Polynomial(), Sigmoid(), RationalQuadratic()):
         with pytest.raises(NoGradient, match="no derivative with respect to 'width'"):
             kernel.gradient(values, "width")
     with pytest.raises(InvalidParameter, match="no parameter 'width'"):
-        RBF(0.5).with_parameters({"width": 1.0})
+        RBF(gamma=0.5).with_parameters({"width": 1.0})

@@ -22,9 +22,9 @@ HEURISTIC = [
     RBF(length_scale="scale"),
     Laplacian(),
     Laplacian("median"),
-    Matern(1.5),
-    Matern(0.9, sigma="median"),
-    RationalQuadratic(0.7, gamma="median"),
+    Matern(nu=1.5),
+    Matern(nu=0.9, sigma="median"),
+    RationalQuadratic(alpha=0.7, gamma="median"),
     Polynomial(2, "scale"),
     Sigmoid("scale", 0.1),
 ]
@@ -42,7 +42,7 @@ def test_scale_is_scikit_learns(X):
         assert settled(kernel, X).gamma == pytest.approx(gamma, rel=1e-12)
     close(RBF()(X), rbf_kernel(X, gamma=gamma))
     assert settled(RBF(sigma="scale"), X).sigma == pytest.approx((2 * gamma) ** -0.5)
-    assert settled(Matern(1.5), X).gamma == pytest.approx(gamma)
+    assert settled(Matern(nu=1.5), X).gamma == pytest.approx(gamma)
     assert settled(Laplacian(length_scale="scale"), X).length_scale == pytest.approx(3 * X.std())
 
 
@@ -51,7 +51,7 @@ def test_median_is_the_median_distance(X):
     euclidean, manhattan = (np.median(pdist(distinct, d)) for d in ("euclidean", "cityblock"))
     assert settled(RBF(length_scale="median"), distinct).length_scale == pytest.approx(euclidean)
     assert settled(RBF("median"), distinct).gamma == pytest.approx(1 / (2 * euclidean**2))
-    assert settled(Matern(2.5, sigma="median"), distinct).sigma == pytest.approx(euclidean)
+    assert settled(Matern(nu=2.5, sigma="median"), distinct).sigma == pytest.approx(euclidean)
     assert settled(Laplacian("median"), distinct).gamma == pytest.approx(1 / manhattan)
     # Equal rows do not count.
     distances = pdist(X)
@@ -108,7 +108,7 @@ def test_nested_in_composites_and_on_columns(X, Z):
 
 
 def test_what_needs_no_data_is_not_copied(X):
-    kernel = RBF(0.5) + Linear()
+    kernel = RBF(gamma=0.5) + Linear()
     assert settled(kernel, X) is kernel
 
 

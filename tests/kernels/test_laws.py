@@ -114,7 +114,7 @@ def test_cosine_is_the_normalised_linear_kernel(X, c):
 
 @given(tables())
 def test_gaussian_is_the_normalised_exponential_of_the_linear_kernel(X):
-    close(Linear().exp().normalized()(X), RBF(0.5)(X))
+    close(Linear().exp().normalized()(X), RBF(gamma=0.5)(X))
 
 
 @given(tables(), st.floats(0.2, 2.0))
@@ -155,12 +155,12 @@ def test_normalised_exponentials_of_large_kernels_have_gradients():
 
 @given(tables(), st.floats(0.3, 2.0))
 def test_names_of_widths(X, length):
-    same = RBF(1 / (2 * length**2))(X)
+    same = RBF(gamma=1 / (2 * length**2))(X)
     close(RBF(sigma=length)(X), same)
     close(RBF(length_scale=length)(X), same)
     close(RBF(length_scale=[length] * X.shape[1])(X), same)
     close(Laplacian(1 / length)(X), Laplacian(length_scale=length)(X))
-    close(Matern(0.5, sigma=length)(X[:, :1]), Laplacian(sigma=length)(X[:, :1]))
+    close(Matern(nu=0.5, sigma=length)(X[:, :1]), Laplacian(sigma=length)(X[:, :1]))
 
 
 @given(tables(rows=(2, 7)))
@@ -191,12 +191,12 @@ def test_truncated_exponential_series_approach_the_exponential(X):
 
 @given(tables(columns=3), tables(columns=3))
 def test_product_of_kernels_on_columns_is_the_tensor_product(X, Y):
-    tensor = RBF(0.4).on(0) * Linear().on(1, 2)
-    expected = RBF(0.4)(X[:, [0]], Y[:, [0]]) * Linear()(X[:, 1:], Y[:, 1:])
+    tensor = RBF(gamma=0.4).on(0) * Linear().on(1, 2)
+    expected = RBF(gamma=0.4)(X[:, [0]], Y[:, [0]]) * Linear()(X[:, 1:], Y[:, 1:])
     close(tensor(X, Y), expected)
     # Gaussian kernels factor over the columns.
-    factors = RBF(0.4).on(0) * RBF(0.4).on(1) * RBF(0.4).on(2)
-    close(factors(X, Y), RBF(0.4)(X, Y))
+    factors = RBF(gamma=0.4).on(0) * RBF(gamma=0.4).on(1) * RBF(gamma=0.4).on(2)
+    close(factors(X, Y), RBF(gamma=0.4)(X, Y))
     # And the features of a tensor product are the Kronecker products of the features.
     linear = Linear().on(0) * Polynomial(2).on(1, 2)
     close(linear.features(X) @ linear.features(Y).T, linear(X, Y))
@@ -204,7 +204,7 @@ def test_product_of_kernels_on_columns_is_the_tensor_product(X, Y):
 
 @given(tables(columns=2), tables(columns=2))
 def test_distances_in_feature_space(X, Y):
-    kernel = RBF(0.5) + Polynomial(2)
+    kernel = RBF(gamma=0.5) + Polynomial(2)
     squared = kernel.diag(X)[:, None] + kernel.diag(Y) - 2 * kernel(X, Y)
     close(kernel.distance(X, Y) ** 2, np.maximum(squared, 0), 1e-8)
     close(Linear().distance(X, Y), np.linalg.norm(X[:, None] - Y, axis=2), 1e-6)
@@ -215,7 +215,7 @@ def test_distances_in_feature_space(X, Y):
 
 def test_flattening_bug_of_other_libraries(X):
     """(a·b) + c must not become a + b + c, nor a·(b + c) become a·b·c."""
-    a, b, c = RBF(0.3), Linear(), Constant(0.5)
+    a, b, c = RBF(gamma=0.3), Linear(), Constant(0.5)
     A, B, C = (k(X) for k in (a, b, c))
     close((a * b + c)(X), A * B + C)
     close((a * (b + c))(X), A * (B + C))
@@ -231,7 +231,7 @@ def test_flattening_bug_of_other_libraries(X):
 
 
 def test_nodes_are_binary():
-    a, b, c = RBF(0.3), Linear(), Constant(0.5)
+    a, b, c = RBF(gamma=0.3), Linear(), Constant(0.5)
     assert (a + b + c).left == a + b
     assert (a + (b + c)).right == b + c
     assert a + b + c != a + (b + c)
@@ -250,7 +250,7 @@ def test_operators_take_numpy_numbers_and_refuse_the_rest(X):
     assert np.float64(2) * Linear() == 2 * Linear()
     assert Linear() * np.float32(2) == 2 * Linear()
     assert np.int64(3) + Linear() == 3 + Linear() == Sum(Constant(3.0), Linear())
-    close(sum([RBF(0.3), Linear()])(X), RBF(0.3)(X) + Linear()(X))
+    close(sum([RBF(gamma=0.3), Linear()])(X), RBF(gamma=0.3)(X) + Linear()(X))
     for wrong in ("2", None, True, [1.0], np.ones(2), 1j):
         with pytest.raises(TypeError):
             Linear() + wrong
@@ -259,9 +259,9 @@ def test_operators_take_numpy_numbers_and_refuse_the_rest(X):
 
 
 def test_white_noise_in_composites(X):
-    kernel = RBF(0.5) + White(0.2)
-    close(kernel(X), RBF(0.5)(X) + 0.2 * np.eye(len(X)))
-    close(kernel(X, X), RBF(0.5)(X))
+    kernel = RBF(gamma=0.5) + White(0.2)
+    close(kernel(X), RBF(gamma=0.5)(X) + 0.2 * np.eye(len(X)))
+    close(kernel(X, X), RBF(gamma=0.5)(X))
     close(kernel.normalized()(X), kernel(X) / 1.2)
     close((White(0.2) ** 0.5)(X), np.sqrt(0.2) * np.eye(len(X)))
     close((2 * White(0.2)).on(1)(X), 0.4 * np.eye(len(X)))

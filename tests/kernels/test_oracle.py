@@ -69,7 +69,7 @@ def test_the_oracle_refuses_what_it_does_not_know():
 
 
 def test_the_oracle_itself_on_values_known_by_heart():
-    assert naive_value(RBF(0.5), [0.0, 0.0], [1.0, 1.0]) == pytest.approx(np.exp(-1))
+    assert naive_value(RBF(gamma=0.5), [0.0, 0.0], [1.0, 1.0]) == pytest.approx(np.exp(-1))
     assert naive_value(Polynomial(2), [1.0, 2.0], [3.0, -1.0]) == pytest.approx(4.0)
     assert naive_value(White(2.0), [1.0], [1.0]) == 0
     assert naive_value(White(2.0), [1.0], [1.0], same=True) == 2
@@ -121,9 +121,9 @@ def test_float32_stays_in_composites(kernel):
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8, bool, np.float16])
 def test_whole_numbers_become_floats(kind):
     X = np.array([[0, 1], [1, 1], [3, 0]]).astype(kind)
-    K = RBF(0.5)(X)
+    K = RBF(gamma=0.5)(X)
     assert K.dtype == (np.float32 if kind is np.float16 else np.float64)
-    close(K, naive_gram(RBF(0.5), X.astype(float)), 1e-6)
+    close(K, naive_gram(RBF(gamma=0.5), X.astype(float)), 1e-6)
 
 
 @pytest.mark.parametrize("kernel", RADIAL + COMPOSITES, ids=repr)
@@ -195,7 +195,7 @@ def test_composites_two_levels_deep_equal_oracle(case):
 
 @given(tables(nonnegative=True), histogram_kernels(), histogram_kernels())
 def test_histogram_composites_equal_oracle(X, a, b):
-    for kernel in (a, a + b, a * b + RBF(0.5), (2 * a) ** 2):
+    for kernel in (a, a + b, a * b + RBF(gamma=0.5), (2 * a) ** 2):
         close(kernel(X), naive_gram(kernel, X), 1e-9)
 
 
@@ -209,24 +209,24 @@ def test_tables_with_several_column_kernels_equal_oracle(case):
 
 @given(frames())
 def test_frames_equal_their_columns(frame):
-    kernel = RBF(0.5).on("bmi") * Delta().on("city") + Overlap().on("city", "smoker")
+    kernel = RBF(gamma=0.5).on("bmi") * Delta().on("city") + Overlap().on("city", "smoker")
     numbers = np.array(frame["bmi"].to_list())[:, None]
     city = np.array(frame["city"].to_list(), dtype=object)[:, None]
     both = np.hstack([city, np.array(frame["smoker"].to_list(), dtype=object)[:, None]])
-    close(kernel(frame), RBF(0.5)(numbers) * Delta()(city) + Overlap()(both))
+    close(kernel(frame), RBF(gamma=0.5)(numbers) * Delta()(city) + Overlap()(both))
 
 
 def test_column_positions_work_on_frames_and_arrays(X):
-    kernel = RBF(0.5).on(0, -1)
-    expected = RBF(0.5)(X[:, [0, 2]])
+    kernel = RBF(gamma=0.5).on(0, -1)
+    expected = RBF(gamma=0.5)(X[:, [0, 2]])
     for form in FORMS.values():
         close(kernel(form(X)), expected)
-    close(RBF(0.5).on("c", "a")(FORMS["polars"](X)), expected)
+    close(RBF(gamma=0.5).on("c", "a")(FORMS["polars"](X)), expected)
 
 
 def test_columns_of_columns(X):
-    kernel = (RBF(0.5).on(1) + Periodic(2.0)).on(2, 0)
-    close(kernel(X), RBF(0.5)(X[:, [0]]) + Periodic(2.0)(X[:, [2, 0]]))
+    kernel = (RBF(gamma=0.5).on(1) + Periodic(2.0)).on(2, 0)
+    close(kernel(X), RBF(gamma=0.5)(X[:, [0]]) + Periodic(2.0)(X[:, [2, 0]]))
     close(kernel(X), naive_gram(kernel, X))
 
 
@@ -260,8 +260,8 @@ def test_function_kernels(X, Z):
     )
     close(FunctionKernel(cubes_of_batches, vectorized=True).diag(X), FunctionKernel(cubes).diag(X))
     close(
-        (FunctionKernel(cubes).on(0, 1) + RBF(1.0))(X),
-        cubes_of_batches(X[:, :2], X[:, :2]) + RBF(1.0)(X),
+        (FunctionKernel(cubes).on(0, 1) + RBF(gamma=1.0))(X),
+        cubes_of_batches(X[:, :2], X[:, :2]) + RBF(gamma=1.0)(X),
     )
     assert FunctionKernel(cubes)(X.astype(np.float32)).dtype == np.float32
 

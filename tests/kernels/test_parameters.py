@@ -68,10 +68,10 @@ def test_repr_of_table_kernels_can_be_read_back(kernel):
         (RBF(gamma=0.5), "RBF(gamma=0.5)"),
         (RBF(sigma=2), "RBF(sigma=2)"),
         (Polynomial(2, coef0=0.0), "Polynomial(degree=2, coef0=0.0)"),
-        (RBF(0.5) * Linear() + Constant(), "RBF(gamma=0.5) * Linear() + Constant()"),
-        (RBF(0.5) * (Linear() + White()), "RBF(gamma=0.5) * (Linear() + White())"),
-        (RBF(0.5) + (Linear() + White()), "RBF(gamma=0.5) + (Linear() + White())"),
-        (2 * RBF(0.5) + 1, "2 * RBF(gamma=0.5) + Constant()"),
+        (RBF(gamma=0.5) * Linear() + Constant(), "RBF(gamma=0.5) * Linear() + Constant()"),
+        (RBF(gamma=0.5) * (Linear() + White()), "RBF(gamma=0.5) * (Linear() + White())"),
+        (RBF(gamma=0.5) + (Linear() + White()), "RBF(gamma=0.5) + (Linear() + White())"),
+        (2 * RBF(gamma=0.5) + 1, "2 * RBF(gamma=0.5) + Constant()"),
         (2 * (3 * Linear()), "2 * (3 * Linear())"),
         (2 * (Linear() * White()), "2 * (Linear() * White())"),
         ((2 * Linear()) * White(), "2 * Linear() * White()"),
@@ -150,23 +150,23 @@ def test_nested_parameters_two_levels_deep(case):
 
 
 def test_nested_names():
-    kernel = (2 * RBF(0.5).on(0) + Linear() * Polynomial(2)).normalized()
+    kernel = (2 * RBF(gamma=0.5).on(0) + Linear() * Polynomial(2)).normalized()
     assert kernel.get_params()["kernel__left__kernel__kernel__gamma"] == 0.5
     kernel.set_params(
         kernel__left__kernel__kernel__gamma=0.7,
         kernel__left__factor=3.0,
         kernel__right__right__degree=4,
     )
-    assert kernel == (3 * RBF(0.7).on(0) + Linear() * Polynomial(4)).normalized()
-    kernel.set_params(kernel__left=RBF(1.0), kernel__left__gamma=2.0)
-    assert kernel == (RBF(2.0) + Linear() * Polynomial(4)).normalized()
+    assert kernel == (3 * RBF(gamma=0.7).on(0) + Linear() * Polynomial(4)).normalized()
+    kernel.set_params(kernel__left=RBF(gamma=1.0), kernel__left__gamma=2.0)
+    assert kernel == (RBF(gamma=2.0) + Linear() * Polynomial(4)).normalized()
 
 
 def test_changing_a_clone_leaves_the_original():
-    kernel = RBF(0.5) * Linear() + White(0.1)
+    kernel = RBF(gamma=0.5) * Linear() + White(0.1)
     twin = clone(kernel)
     twin.set_params(left__left__gamma=9.0, right__noise=5.0)
-    assert kernel == RBF(0.5) * Linear() + White(0.1)
+    assert kernel == RBF(gamma=0.5) * Linear() + White(0.1)
     assert (twin.left.left.gamma, twin.right.noise) == (9.0, 5.0)
     replaced = kernel.replace(left__left__gamma=7.0)
     assert (replaced.left.left.gamma, kernel.left.left.gamma) == (7.0, 0.5)
@@ -174,23 +174,27 @@ def test_changing_a_clone_leaves_the_original():
 
 
 def test_switching_the_name_of_a_width():
-    assert RBF(0.5).set_params(gamma=None, sigma=2.0) == RBF(sigma=2.0)
+    assert RBF(gamma=0.5).set_params(gamma=None, sigma=2.0) == RBF(sigma=2.0)
     with pytest.raises(InvalidParameter, match="gamma and sigma are names of one width"):
-        RBF(0.5).set_params(sigma=2.0)
+        RBF(gamma=0.5).set_params(sigma=2.0)
 
 
 @pytest.mark.parametrize(
     ("kernel", "name", "message"),
     [
-        (RBF(0.5), "width", r"RBF has no parameter 'width'. It has gamma, sigma, length_scale"),
+        (
+            RBF(gamma=0.5),
+            "width",
+            r"RBF has no parameter 'width'. It has gamma, sigma, length_scale",
+        ),
         (Linear(), "gamma", r"Linear has no parameter 'gamma'. It has none"),
         (
-            RBF(0.5) + Linear(),
+            RBF(gamma=0.5) + Linear(),
             "middle__gamma",
             r"Sum has no parameter 'middle'. It has left, right",
         ),
-        (RBF(0.5) + Linear(), "left__width", r"RBF has no parameter 'width'"),
-        (RBF(0.5), "gamma__inner", r"RBF: gamma=0.5 has no parameters of its own"),
+        (RBF(gamma=0.5) + Linear(), "left__width", r"RBF has no parameter 'width'"),
+        (RBF(gamma=0.5), "gamma__inner", r"RBF: gamma=0.5 has no parameters of its own"),
     ],
 )
 def test_unknown_parameters(kernel, name, message):
@@ -229,8 +233,8 @@ def test_different_examples_differ():
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (RBF(1), RBF(1.0)),
-        (RBF(np.float64(0.5)), RBF(0.5)),
+        (RBF(gamma=1), RBF(gamma=1.0)),
+        (RBF(np.float64(0.5)), RBF(gamma=0.5)),
         (RBF(length_scale=[1, 2]), RBF(length_scale=[1.0, 2.0])),
         (RBF(length_scale=(1.0, 2.0)), RBF(length_scale=np.array([1.0, 2.0]))),
         (RBF(length_scale=np.array([1, 2], dtype=np.float32)), RBF(length_scale=[1, 2])),
@@ -251,9 +255,9 @@ def test_equal_kernels_have_equal_hashes(a, b):
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        (RBF(0.5), Laplacian(0.5)),
-        (RBF(0.5), RBF(0.6)),
-        (RBF(0.5), RBF(sigma=0.5)),
+        (RBF(gamma=0.5), Laplacian(0.5)),
+        (RBF(gamma=0.5), RBF(gamma=0.6)),
+        (RBF(gamma=0.5), RBF(sigma=0.5)),
         (RBF(), RBF("scale")),
         (Linear() + White(), White() + Linear()),
         (Sum(Linear(), White()), Product(Linear(), White())),
@@ -263,7 +267,7 @@ def test_equal_kernels_have_equal_hashes(a, b):
         (RBF(length_scale=[1.0, 2.0]), RBF(length_scale=[1.0, 2.0, 3.0])),
         (RBF(length_scale=[1.0]), RBF(length_scale=1.0)),
         (Precomputed(np.eye(3)), Precomputed(np.eye(4))),
-        (Matern(1.5), Matern(2.5)),
+        (Matern(nu=1.5), Matern(nu=2.5)),
         (Linear(), 1.0),
         (Linear(), "Linear()"),
         (Monomials(2), None),
@@ -307,8 +311,8 @@ def test_grid_search_reaches_into_kernels():
     ).fit(X, y)
     assert search.best_params_["kernel__left__left__gamma"] in ("median", 5.0)
     assert kernel == RBF() * Constant(1.0) + White(0.1), "the search works on clones"
-    swap = GridSearchCV(model, {"kernel": [Linear(), RBF(5.0)]}).fit(X, y)
-    assert swap.best_params_["kernel"] == RBF(5.0)
+    swap = GridSearchCV(model, {"kernel": [Linear(), RBF(gamma=5.0)]}).fit(X, y)
+    assert swap.best_params_["kernel"] == RBF(gamma=5.0)
     assert "kernel=" in repr(clone(model))
 
 
@@ -346,25 +350,25 @@ def test_every_public_kernel_is_in_the_registry():
 
 
 def test_columns_may_be_given_in_any_way(X):
-    expected = RBF(0.5)(X[:, [0, 2]])
+    expected = RBF(gamma=0.5)(X[:, [0, 2]])
     for columns in ([0, 2], (0, 2), np.array([0, 2]), range(0, 3, 2)):
-        kernel = RBF(0.5).on(columns)
-        assert kernel == RBF(0.5).on(0, 2)
+        kernel = RBF(gamma=0.5).on(columns)
+        assert kernel == RBF(gamma=0.5).on(0, 2)
         assert repr(kernel) == "RBF(gamma=0.5).on(0, 2)"
         close(kernel(X), expected)
     assert {Overlap().on("a"), Overlap().on(["a"]), Periodic()} == {Overlap().on("a"), Periodic()}
 
 
 def test_random_features_are_nested_too():
-    kernel = RandomFourierFeatures(RBF(0.5), 20)
+    kernel = RandomFourierFeatures(RBF(gamma=0.5), 20)
     assert kernel.get_params()["kernel__gamma"] == 0.5
-    assert kernel.replace(kernel__gamma=0.7).kernel == RBF(0.7)
+    assert kernel.replace(kernel__gamma=0.7).kernel == RBF(gamma=0.7)
 
 
 def test_the_old_name_of_random_state_warns():
-    new = RandomFourierFeatures(RBF(0.5), 20, random_state=7)
+    new = RandomFourierFeatures(RBF(gamma=0.5), 20, random_state=7)
     with pytest.warns(FutureWarning, match="'random_state'"):
-        old = RandomFourierFeatures(RBF(0.5), 20, seed=7)
+        old = RandomFourierFeatures(RBF(gamma=0.5), 20, seed=7)
     assert old == new
     assert (
         repr(old) == "RandomFourierFeatures(kernel=RBF(gamma=0.5), components=20, random_state=7)"
@@ -372,7 +376,7 @@ def test_the_old_name_of_random_state_warns():
     assert list(old.get_params(deep=False)) == ["kernel", "components", "random_state"]
     for change in ("set_params", "replace"):
         with pytest.warns(FutureWarning, match="'random_state'"):
-            changed = getattr(clone(RandomFourierFeatures(RBF(0.5), 20)), change)(seed=7)
+            changed = getattr(clone(RandomFourierFeatures(RBF(gamma=0.5), 20)), change)(seed=7)
         assert changed == new
     with pytest.warns(FutureWarning, match="'random_state'"):
         read = mercer.parse_kernel("random_fourier(kernel=rbf(gamma=0.5), components=20, seed=7)")

@@ -35,7 +35,7 @@ from tests.gram.cases import vectors
 def data(kind):
     """Return a kernel and real objects."""
     if kind == "numbers":
-        return RBF(0.05), load_data("diabetes").X[:300]
+        return RBF(gamma=0.05), load_data("diabetes").X[:300]
     if kind == "strings":
         return Spectrum(4).normalized(), read_table("promoters").frame["dna"].to_pylist()
     graphs = np.empty(150, dtype=object)
@@ -88,7 +88,7 @@ def test_methods_that_look_find_what_blind_ones_miss(method):
     """Few rows lie far from a crowd: a blind draw sees the crowd alone."""
     random = np.random.default_rng(0)
     X = np.vstack([0.05 * random.normal(size=(950, 3)), 4 * random.normal(size=(50, 3))])
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
 
     def left(method, seed):
         points = kernel.encode(X)
@@ -117,17 +117,19 @@ def test_where_few_landmarks_give_the_whole_matrix_fewer_are_taken():
     zeros = choose_landmarks(Linear(), np.zeros((5, 2)), 3)
     assert len(zeros) == 1
     assert zeros.residual_trace == 0
-    few = choose_landmarks(RBF(1.0), np.repeat(vectors(4, 2), 5, axis=0), Nystrom(8, "kmeans"))
+    few = choose_landmarks(
+        RBF(gamma=1.0), np.repeat(vectors(4, 2), 5, axis=0), Nystrom(8, "kmeans")
+    )
     assert len(few) <= 4
 
 
 def test_a_small_budget_looks_at_some_rows_only():
     X = vectors(400, 3)
-    found = choose_landmarks(RBF(0.3), X, 10, budget=8 * 10 * 50)
+    found = choose_landmarks(RBF(gamma=0.3), X, 10, budget=8 * 10 * 50)
     assert found.candidates == 50
     assert len(set(found.index.tolist())) == len(found) == 10
     assert found.residual_trace is None
-    assert choose_landmarks(RBF(0.3), X, 10).residual_trace is not None
+    assert choose_landmarks(RBF(gamma=0.3), X, 10).residual_trace is not None
 
 
 class Matrix:
@@ -149,7 +151,7 @@ class Matrix:
 def test_pivots_have_the_law_of_pivots_drawn_one_by_one():
     """Rejection keeps the distribution; the first two of four pivots, by their frequencies."""
     X = np.array([[0.0], [0.1], [1.0], [3.0]])
-    K = RBF(1.0)(X) * np.outer([1, 2, 1, 1.5], [1, 2, 1, 1.5])
+    K = RBF(gamma=1.0)(X) * np.outer([1, 2, 1, 1.5], [1, 2, 1, 1.5])
     expected = np.zeros((4, 4))
     d = np.diagonal(K)
     for i in range(4):
@@ -173,7 +175,14 @@ def test_pivots_have_the_law_of_pivots_drawn_one_by_one():
 @given(
     st.integers(2, 60),
     st.integers(1, 4),
-    st.sampled_from([RBF(0.4), Linear(), RBF(0.2) + 0.1 * White(0.5), RBF(0.2) * Linear() + 1.0]),
+    st.sampled_from(
+        [
+            RBF(gamma=0.4),
+            Linear(),
+            RBF(gamma=0.2) + 0.1 * White(0.5),
+            RBF(gamma=0.2) * Linear() + 1.0,
+        ]
+    ),
     st.integers(0, 5),
 )
 def test_the_residual_falls_with_each_pivot_and_is_never_negative(n, d, kernel, seed):
@@ -203,15 +212,15 @@ def test_counts_that_are_none(bad):
 def test_bad_input():
     X = vectors(10)
     with pytest.raises(InvalidParameter, match="11 landmarks were asked for, and there are 10"):
-        choose_landmarks(RBF(1.0), X, 11)
+        choose_landmarks(RBF(gamma=1.0), X, 11)
     with pytest.raises(InvalidParameter, match="has to be one of 'pivoted', 'uniform'"):
         Nystrom(3, "best")
     with pytest.raises(InvalidParameter, match="random_state=-1"):
         Nystrom(3, random_state=-1)
     with pytest.raises(InvalidParameter, match="has to be None, a number of landmarks"):
-        choose_landmarks(RBF(1.0), X, "many")
+        choose_landmarks(RBF(gamma=1.0), X, "many")
     with pytest.raises(InvalidParameter, match="spec=None"):
-        choose_landmarks(RBF(1.0), X, None)
+        choose_landmarks(RBF(gamma=1.0), X, None)
     for kernel in (Sigmoid(1.0, -1.0), NegativeDistance()):
         with pytest.raises(NotPositiveDefinite, match="need a positive definite kernel"):
             choose_landmarks(kernel, X, 3)

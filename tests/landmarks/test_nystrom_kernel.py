@@ -23,7 +23,7 @@ from tests.gram.cases import TABLE_KERNELS, table_columns, vectors
 
 def test_it_is_the_formula():
     X, new = vectors(40), vectors(7, seed=1)
-    kernel = RBF(0.4)
+    kernel = RBF(gamma=0.4)
     points = kernel.encode(X)
     approximate = NystromKernel.of(kernel, points, Nystrom(12))
     M = approximate.points
@@ -41,7 +41,7 @@ def test_it_is_the_formula():
 
 def test_blocks_change_nothing():
     X = vectors(100)
-    kernel = RBF(0.2)
+    kernel = RBF(gamma=0.2)
     basis = LandmarkBasis(kernel, kernel.encode(X[:20]))
     whole = basis.features(kernel.encode(X))
     blocks = [block for _, block in basis.blocks(kernel.encode(X), block_bytes=1)]
@@ -53,7 +53,7 @@ def test_blocks_change_nothing():
 def test_landmarks_that_nearly_repeat_are_dropped(dtype):
     X = vectors(60, dtype=dtype)
     near = X[:10] + dtype(1e-9)
-    kernel = RBF(0.5)
+    kernel = RBF(gamma=0.5)
     basis = LandmarkBasis(kernel, kernel.encode(np.vstack([X[:10], near, X[:10]])))
     assert 8 <= len(basis) <= 10  # two of the ten are equal
     K = kernel(X.astype(float))
@@ -94,7 +94,7 @@ def test_tables(kernel):
 
 def test_it_takes_part_in_the_algebra():
     X = vectors(30)
-    kernel = RBF(0.4)
+    kernel = RBF(gamma=0.4)
     approximate = NystromKernel.of(kernel, kernel.encode(X), Nystrom(8))
     np.testing.assert_allclose((2 * approximate + 1.0)(X), 2 * approximate(X) + 1, atol=1e-12)
     assert (approximate + White(0.1)).definite == kernel.definite
@@ -102,7 +102,7 @@ def test_it_takes_part_in_the_algebra():
 
 def test_bad_parts():
     X = vectors(9)
-    kernel = RBF(0.4)
+    kernel = RBF(gamma=0.4)
     points = kernel.encode(X)
     good = NystromKernel.of(kernel, points, Nystrom(4))
     for factor in (good.factor[:3], good.factor.T, -good.factor, good.factor * np.nan):

@@ -24,21 +24,21 @@ def test_all_shifts_are_solved(gamma, columns):
 
 
 def test_a_tridiagonal_form_has_the_eigenvalues():
-    K = RBF(0.5)(X)
+    K = RBF(gamma=0.5)(X)
     form = Tridiagonal(K.copy())
     T = np.diag(form.diagonal) + np.diag(form.side, 1) + np.diag(form.side, -1)
     np.testing.assert_allclose(np.linalg.eigvalsh(T), np.linalg.eigvalsh(K), atol=1e-12)
 
 
 def test_a_krylov_space_tells_its_residual_and_gives_up_early():
-    K = RBF(5.0)(X)
+    K = RBF(gamma=5.0)(X)
     space = Krylov(K, B[:, 0])
     assert space.reaches(0.1, 1e-12, 120)
     x = space.solve(np.array([0.1]))[0]
     residual = np.linalg.norm(B[:, 0] - K @ x - 0.1 * x) / np.linalg.norm(B[:, 0])
     assert residual < 2e-12
     assert len(space.side) < 80
-    hard = Krylov(RBF(0.01)(X), B[:, 0])
+    hard = Krylov(RBF(gamma=0.01)(X), B[:, 0])
     assert not hard.reaches(1e-9, 1e-12, 30)
     assert len(hard.side) < 30
 
@@ -46,7 +46,7 @@ def test_a_krylov_space_tells_its_residual_and_gives_up_early():
 def test_small_zero_and_singular():
     one = solve_shifts(np.array([[2.0]]), np.array([[6.0]]), np.array([1.0]), 1e-13)
     assert one.item() == 2.0
-    assert not solve_shifts(RBF(1.0)(X), np.zeros((120, 1)), ALPHAS, 1e-13).any()
+    assert not solve_shifts(RBF(gamma=1.0)(X), np.zeros((120, 1)), ALPHAS, 1e-13).any()
     ones = np.ones((50, 50))
     found = solve_shifts(ones, B[:50, :2], np.array([1e-20, 1.0]), 1e-13)
     assert np.isnan(found[0]).all()

@@ -55,7 +55,7 @@ class Claims(Solver):
 @pytest.fixture(scope="module")
 def one_class():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    problem, gram = qp.one_class(np.ones(30), 0.2), GivenGram(RBF(0.5)(X))
+    problem, gram = qp.one_class(np.ones(30), 0.2), GivenGram(RBF(gamma=0.5)(X))
     return problem, gram, BoxQPSolver().solve(problem, gram, Budget()).value
 
 

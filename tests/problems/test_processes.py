@@ -9,7 +9,7 @@ from mercer.problems.processes import MeanProblem, ModeProblem
 
 RANDOM = np.random.default_rng(4)
 X = RANDOM.standard_normal((25, 2))
-GRAM = Gram(RBF(0.5), X)
+GRAM = Gram(RBF(gamma=0.5), X)
 K = GRAM.dense()
 
 

@@ -25,7 +25,7 @@ def exact(K, c):
 def test_errors_are_bounded(definite, scale):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 3))
-    K = scale * RBF(0.3)(X)
+    K = scale * RBF(gamma=0.3)(X)
     c = rng.standard_normal((30, 2)) * 10.0 ** rng.uniform(-5, 5, (30, 2))
     c[::3] = 0
     found = Products(GivenGram(K, definite), c)
@@ -50,7 +50,7 @@ def test_a_matrix_that_is_not_symmetric_counts_by_halves():
 
 def test_what_is_known_by_construction_is_not_looked_at():
     X = np.random.default_rng(0).standard_normal((20, 2))
-    assert curvature_of(Gram(RBF(1.0), X)) == ("proven", 0.0)
+    assert curvature_of(Gram(RBF(gamma=1.0), X)) == ("proven", 0.0)
     found = Products(GivenGram(-np.eye(20), Definite.CONDITIONAL), np.zeros((20, 1)))
     rows = np.arange(20)
     assert found.curvature(rows, np.zeros(20, int), Definite.CONDITIONAL) == ("proven", 0.0)

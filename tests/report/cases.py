@@ -35,7 +35,7 @@ def two_classes():
     """Two classes with probabilities, a search over two parameters, some of it dropped."""
     (X, X_test, y, y_test), columns = heart()
     grid = {"C": [0.1, 1.0, 10.0], "kernel__gamma": [1e-3, 1e-2, 1e-1, 1.0]}
-    machine = SVC(RBF(0.1), probability=True, random_state=0)
+    machine = SVC(RBF(gamma=0.1), probability=True, random_state=0)
     search = GridSearchCV(machine, grid, cv=3).fit(X, y)
     results = search.cv_results_
     results["dropped"] = results["mean_test_score"] < 0.7
@@ -53,7 +53,7 @@ def many_classes():
     """Three classes without probabilities, a sum of kernels, in a pipeline."""
     X, y = load_iris(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-    model = make_pipeline(StandardScaler(), SVC(RBF(0.5) + 0.5 * Linear())).fit(X, y)
+    model = make_pipeline(StandardScaler(), SVC(RBF(gamma=0.5) + 0.5 * Linear())).fit(X, y)
     return describe(model, X, y, X_test, y_test, name="iris", target="species")
 
 

@@ -73,7 +73,7 @@ def test_confusion_is_that_of_scikit_learn():
 
 MACHINES = [
     SVC(),
-    SVC(RBF(0.1) + 0.5 * Linear()),
+    SVC(RBF(gamma=0.1) + 0.5 * Linear()),
     NuSVC(nu=0.4),
     LinearSVC(C=0.1),
     LinearSVC(C=0.1, loss="hinge"),
@@ -120,10 +120,10 @@ def test_contributions_add_up_with_many_classes(kind):
 
 
 def test_the_nearest_are_the_nearest():
-    model = SVC(RBF(0.2)).fit(X, Y)
+    model = SVC(RBF(gamma=0.2)).fit(X, Y)
     near = describe(model, X, Y, X_TEST, Y_TEST, columns=COLUMNS).neighbours
     rows = [int(row) - 1 for row in near.rows]
-    distances = RBF(0.2).distance(X_TEST[rows], X[model.support_])
+    distances = RBF(gamma=0.2).distance(X_TEST[rows], X[model.support_])
     np.testing.assert_allclose(near.distance, np.sort(distances, axis=1)[:, :5], atol=1e-7)
     assert near.columns == list(COLUMNS)
     # The cells are those of the rows that are named.
@@ -170,18 +170,18 @@ def test_shares_of_parts_add_up():
 
 
 def test_the_norm_of_a_part_by_hand():
-    model = SVC(RBF(0.1) + 0.5 * Linear()).fit(X, Y)
+    model = SVC(RBF(gamma=0.1) + 0.5 * Linear()).fit(X, Y)
     record = describe(model, X, Y, X_TEST, Y_TEST)
     a, S = model.dual_coef_[0], model.support_vectors_
-    assert record.parts[0].norm == pytest.approx(np.sqrt(a @ RBF(0.1)(S) @ a))
+    assert record.parts[0].norm == pytest.approx(np.sqrt(a @ RBF(gamma=0.1)(S) @ a))
     assert record.parts[1].norm == pytest.approx(np.sqrt(0.5 * a @ (S @ S.T) @ a))
-    f = [RBF(0.1)(X_TEST, S) @ a, 0.5 * X_TEST @ S.T @ a]
+    f = [RBF(gamma=0.1)(X_TEST, S) @ a, 0.5 * X_TEST @ S.T @ a]
     covariance = np.cov(f[0], sum(f))
     assert record.parts[0].share == pytest.approx(covariance[0, 1] / covariance[1, 1])
 
 
 def test_the_map_is_that_of_scikit_learn():
-    record = describe(SVC(RBF(0.1)).fit(X, Y), X, Y, X_TEST, Y_TEST)
+    record = describe(SVC(RBF(gamma=0.1)).fit(X, Y), X, Y, X_TEST, Y_TEST)
     theirs = KernelPCA(2, kernel="rbf", gamma=0.1).fit(X)
     train = record.map.point < 0
     assert train.sum() == len(X)  # no sample was needed
@@ -191,13 +191,13 @@ def test_the_map_is_that_of_scikit_learn():
     np.testing.assert_allclose(place[train], expected * signs, atol=1e-7)
     rows = [int(row) - 1 for row in record.neighbours.rows]
     np.testing.assert_allclose(place[~train], theirs.transform(X_TEST[rows]) * signs, atol=1e-7)
-    assert record.map.support.sum() == len(SVC(RBF(0.1)).fit(X, Y).support_)
+    assert record.map.support.sum() == len(SVC(RBF(gamma=0.1)).fit(X, Y).support_)
 
 
 def test_the_gram_picture_is_sorted_by_class():
-    picture = describe(SVC(RBF(0.1)).fit(X, Y), X, Y, X_TEST, Y_TEST).gram
+    picture = describe(SVC(RBF(gamma=0.1)).fit(X, Y), X, Y, X_TEST, Y_TEST).gram
     order = np.argsort(Y, kind="stable")
-    K = RBF(0.1)(X[order])
+    K = RBF(gamma=0.1)(X[order])
     span = picture.high - picture.low
     np.testing.assert_allclose(picture.low + picture.levels / 255 * span, K, atol=span / 400)
     same = K[: picture.sizes[0], : picture.sizes[0]].mean()
@@ -244,7 +244,7 @@ def test_frames_of_all_kinds(make):
     data = {name: X[:, j] for j, name in enumerate(COLUMNS)}
     test = {name: X_TEST[:, j] for j, name in enumerate(COLUMNS)}
     frame, other = make(data), make(test)
-    model = SVC(RBF(0.1).on(*COLUMNS[:4]) + RBF(0.2).on(*COLUMNS[4:])).fit(frame, Y)
+    model = SVC(RBF(gamma=0.1).on(*COLUMNS[:4]) + RBF(gamma=0.2).on(*COLUMNS[4:])).fit(frame, Y)
     record = describe(model, frame, Y, other, Y_TEST)
     assert record.neighbours.columns == list(COLUMNS)
     assert len(record.parts) == 2
@@ -262,7 +262,7 @@ def test_rows_keep_their_names():
 
 
 def test_precomputed_sparse_and_function_kernels():
-    K, K_test = RBF(0.1)(X), RBF(0.1)(X_TEST, X)
+    K, K_test = RBF(gamma=0.1)(X), RBF(gamma=0.1)(X_TEST, X)
     record = describe(SVC("precomputed").fit(K, Y), K, Y, K_test, Y_TEST)
     assert record.neighbours.columns == []
     assert np.isnan(record.neighbours.distance).all()
@@ -362,7 +362,7 @@ EDGES = {
     "linear regression": (LinearSVR(), A, NUMBERS, A, NUMBERS),
     "lists": (SVC(), A.tolist(), CODES.tolist(), A.tolist(), CODES.tolist()),
     "equal rows": (SVC(), np.ones_like(A), CODES, np.ones_like(A), CODES),
-    "two training rows": (SVC(RBF(1.0)), A[:2], [0, 1], A, CODES),
+    "two training rows": (SVC(RBF(gamma=1.0)), A[:2], [0, 1], A, CODES),
     "thirty classes": (SVC(), A, MANY, A, MANY),
     "votes": (SVC(decision_function_shape="ovo"), A, MANY % 4, A, MANY % 4),
 }

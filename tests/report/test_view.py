@@ -151,7 +151,7 @@ def test_one_row_one_column_and_texts():
     assert record.neighbours.cells == [["red"]]
     Page(render(record))
     numbers = np.arange(30.0)[:, None]
-    model = SVC(RBF(0.1)).fit(numbers, numbers[:, 0] > 9)
+    model = SVC(RBF(gamma=0.1)).fit(numbers, numbers[:, 0] > 9)
     page = render(describe(model, numbers, numbers[:, 0] > 9, numbers, numbers[:, 0] > 9))
     Page(page)
 

@@ -25,7 +25,7 @@ def true_values(gram, count):
     return np.linalg.eigvalsh(H @ K @ H)[::-1][:count]
 
 
-@pytest.mark.parametrize("kernel", [RBF(0.05), Linear()], ids=["computed", "features"])
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.05), Linear()], ids=["computed", "features"])
 @pytest.mark.parametrize("method", ["dense", "lanczos", "randomised"])
 def test_every_method_finds_the_spectrum(X, kernel, method):
     gram = FeatureGram.of(kernel, X) if kernel == Linear() else Gram(kernel, X)
@@ -55,6 +55,6 @@ def test_features_give_the_same_spectrum(X):
     ids=["products", "time"],
 )
 def test_budgets_end_lanczos(X, budget, status):
-    found = lanczos_spectrum(Gram(RBF(1.0), X), 20, budget, np.random.RandomState(0))
+    found = lanczos_spectrum(Gram(RBF(gamma=1.0), X), 20, budget, np.random.RandomState(0))
     assert found.status is status
     assert np.isfinite(found.vectors).all()

@@ -18,7 +18,7 @@ X = RANDOM.standard_normal((70, 3))
 Y = RANDOM.standard_normal((70, 3))
 WEIGHTS = 0.2 + RANDOM.random(70)
 ALPHAS = np.array([0.5, 2.0, 0.5])
-KERNEL = RBF(0.5)
+KERNEL = RBF(gamma=0.5)
 EXACT = Budget(tol=1e-13, max_iter=1000)
 
 

@@ -112,7 +112,7 @@ LABELS = np.arange(N) % 3
 ONES = np.ones(N)
 TOL = 1e-4
 COLUMNS = np.column_stack([X, X**2, X[:, [0]] * X])
-KERNEL = RBF(0.5)
+KERNEL = RBF(gamma=0.5)
 
 
 def matrix():

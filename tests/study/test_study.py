@@ -335,11 +335,11 @@ def test_widths_that_are_open_are_told_from_those_that_are_given():
     assert mercer.format_kernel(with_open_widths(kernel)) == (
         'rbf(a, gamma="median") + 2 * laplacian(b, gamma=0.5) * matern(c, sigma="scale")'
     )
-    assert with_open_widths(RBF(0.3)) == RBF(0.3)
+    assert with_open_widths(RBF(gamma=0.3)) == RBF(gamma=0.3)
 
 
 def test_a_kernel_object_will_do():
-    study = Study.fit("diabetes", kernel=RBF(0.01).on("bmi", "glucose"))
+    study = Study.fit("diabetes", kernel=RBF(gamma=0.01).on("bmi", "glucose"))
     assert study.kernel == "rbf(bmi, glucose, gamma=0.01)"
     assert study.parameters.keys() == {"C"}
 

@@ -42,7 +42,9 @@ def figures():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kernel", [RBF(0.5), Linear() + 1.0, RBF(0.3) * Linear()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [RBF(gamma=0.5), Linear() + 1.0, RBF(gamma=0.3) * Linear()], ids=repr
+)
 def test_a_sound_kernel(kernel, dtype):
     X = data().astype(dtype)
     report = check_kernel(kernel, X)
@@ -67,7 +69,7 @@ def test_a_sound_kernel(kernel, dtype):
 
 
 def test_asymmetry_is_found_with_its_pair():
-    K = RBF(0.5)(data())
+    K = RBF(gamma=0.5)(data())
     K[17, 4] += 0.25
     report = check_kernel(FunctionKernel(lambda i, j: K[i, j]), np.arange(30))
     assert not report
@@ -103,7 +105,7 @@ def test_a_sigmoid_has_negative_eigenvalues():
 
 
 def test_the_worst_cauchy_schwarz_pair():
-    K = RBF(0.5)(data())
+    K = RBF(gamma=0.5)(data())
     K[3, 21] = K[21, 3] = 1.5
     K[8, 9] = K[9, 8] = -2.0
     report = check_kernel(Precomputed(K), np.arange(30))
@@ -140,12 +142,12 @@ def test_different_rows_that_the_kernel_merges():
 def test_equal_rows_that_the_kernel_splits():
     X = np.array(data(12, 2))
     X[9] = X[4]
-    report = check_kernel(RBF(0.5) + White(0.3), X)
+    report = check_kernel(RBF(gamma=0.5) + White(0.3), X)
     assert report.split_pairs == [(4, 9)]
     assert report.merged_pairs == []
     assert report.ok
     assert "✗ equal rows look different to the kernel: 4 and 9" in repr(report)
-    plain = check_kernel(RBF(0.5), X)
+    plain = check_kernel(RBF(gamma=0.5), X)
     assert plain.split_pairs == plain.merged_pairs == []
     assert "✓ equal rows are equal to the kernel" in repr(plain)
 
@@ -154,7 +156,7 @@ def test_equal_rows_of_other_data():
     words = np.array([["a", "b"], ["c", "b"], ["a", "b"]])
     assert check_kernel(Delta() + White(1.0), words).split_pairs == [(0, 2)]
     rows = sparse.csr_array([[0.0, 1.0], [2.0, 0.0], [-0.0, 1.0]])
-    assert check_kernel(RBF(1.0) + White(1.0), rows).split_pairs == [(0, 2)]
+    assert check_kernel(RBF(gamma=1.0) + White(1.0), rows).split_pairs == [(0, 2)]
     texts = ["ab", "abc", "ab"]
     lengths = FunctionKernel(lambda x, z: float(len(x) * len(z)))
     assert check_kernel(lengths + White(1.0), texts).split_pairs == [(0, 2)]
@@ -163,16 +165,16 @@ def test_equal_rows_of_other_data():
 
 def test_part_of_the_rows():
     X = np.array(data(500))
-    report = check_kernel(RBF(0.5), X, max_rows=40)
+    report = check_kernel(RBF(gamma=0.5), X, max_rows=40)
     assert len(report.rows) == 40
     assert report.rows[0] == 0
     assert report.rows[-1] == 499
     assert report.total_rows == 500
     assert report.gram.shape == (40, 40)
     assert "on 40 of 500 rows" in repr(report)
-    assert "on 30 rows" in repr(check_kernel(RBF(0.5), X[:30]))
+    assert "on 30 rows" in repr(check_kernel(RBF(gamma=0.5), X[:30]))
     # Pairs are numbered as in the data.
-    broken = np.array(RBF(0.5)(X))
+    broken = np.array(RBF(gamma=0.5)(X))
     last = int(report.rows[-1])
     broken[0, last] = broken[last, 0] = 3.0
     found = check_kernel(Precomputed(broken), np.arange(500), max_rows=40)
@@ -194,7 +196,7 @@ def test_values_of_any_size(scale):
 
 
 def test_one_row():
-    report = check_kernel(RBF(0.5), data(1))
+    report = check_kernel(RBF(gamma=0.5), data(1))
     assert report.ok
     assert report.cauchy_schwarz_pair is None
     assert "k(x,z)²" not in repr(report)
@@ -202,13 +204,13 @@ def test_one_row():
 
 def test_what_cannot_be_checked():
     with pytest.raises(InvalidParameter, match="max_rows=0"):
-        check_kernel(RBF(0.5), data(), max_rows=0)
+        check_kernel(RBF(gamma=0.5), data(), max_rows=0)
     with pytest.raises(InvalidInput):
-        check_kernel(RBF(0.5), np.full((3, 2), np.nan))
+        check_kernel(RBF(gamma=0.5), np.full((3, 2), np.nan))
 
 
 def test_repr_reads_as_a_list():
-    lines = repr(check_kernel(RBF(0.5), data())).splitlines()
+    lines = repr(check_kernel(RBF(gamma=0.5), data())).splitlines()
     assert lines[0] == "RBF(gamma=0.5): positive semi-definite, by construction"
     assert len(lines) == 6
     assert all(line.startswith("  ✓ ") for line in lines[1:])
@@ -216,9 +218,9 @@ def test_repr_reads_as_a_list():
 
 
 def test_it_draws_itself(figures):
-    K = RBF(0.5)(data())
+    K = RBF(gamma=0.5)(data())
     K[8, 9] = K[9, 8] = -2.0
-    for kernel, X in ((RBF(0.5), data()), (Sigmoid(0.8, -1.0), data()),
+    for kernel, X in ((RBF(gamma=0.5), data()), (Sigmoid(0.8, -1.0), data()),
                       (Precomputed(K), np.arange(30))):  # fmt: skip
         report = check_kernel(kernel, X)
         left, right = report.plot()
@@ -234,7 +236,7 @@ def test_it_draws_itself(figures):
 
 def test_it_draws_on_given_axes(figures):
     _, axes = figures.subplots(1, 2)
-    drawn = check_kernel(RBF(0.5), data()).plot(axes)
+    drawn = check_kernel(RBF(gamma=0.5), data()).plot(axes)
     assert list(drawn) == list(axes)
     assert len(figures.get_fignums()) == 1
 
@@ -242,7 +244,7 @@ def test_it_draws_on_given_axes(figures):
 def test_drawing_without_matplotlib(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(MercerError, match=r"mercer\[plot\]"):
-        check_kernel(RBF(0.5), data()).plot()
+        check_kernel(RBF(gamma=0.5), data()).plot()
 
 
 class Boasting(Sigmoid):
@@ -250,7 +252,7 @@ class Boasting(Sigmoid):
 
     @property
     def definite(self):
-        return RBF(1.0).definite
+        return RBF(gamma=1.0).definite
 
 
 class BoastingMore(Sigmoid):

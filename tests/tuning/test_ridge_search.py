@@ -84,8 +84,8 @@ def test_what_cannot_be_shared_is_fitted_alone():
     grid = {"alpha": [0.0, 1.0], "solver": ["cholesky"]}
     rows = np.arange(12.0)[:, None]
     targets = np.sin(rows[:, 0])
-    search = GridSearchCV(KernelRidge(kernel=RBF(0.5)), grid, cv=3).fit(rows, targets)
-    alone = model_selection.GridSearchCV(KernelRidge(kernel=RBF(0.5)), grid, cv=3)
+    search = GridSearchCV(KernelRidge(kernel=RBF(gamma=0.5)), grid, cv=3).fit(rows, targets)
+    alone = model_selection.GridSearchCV(KernelRidge(kernel=RBF(gamma=0.5)), grid, cv=3)
     alone.fit(rows, targets)
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"], rtol=1e-8

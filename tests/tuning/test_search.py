@@ -251,7 +251,11 @@ def test_scorer_that_looks_at_the_model_gets_a_fitted_one(two):
 
 def test_kernels_as_parameters(two):
     X, y = two
-    kernels = [mercer.RBF(0.1), mercer.Matern(1.5, gamma=0.1), mercer.RBF(0.1) + mercer.Linear()]
+    kernels = [
+        mercer.RBF(gamma=0.1),
+        mercer.Matern(nu=1.5, gamma=0.1),
+        mercer.RBF(gamma=0.1) + mercer.Linear(),
+    ]
     grid = {"kernel": kernels, "C": [0.1, 1.0, 10.0]}
     plain = model_selection.GridSearchCV(SVC(tol=TOL), grid).fit(X, y)
     mine = GridSearchCV(SVC(tol=TOL), grid, exhaustive=True).fit(X, y)
@@ -268,7 +272,7 @@ def test_frames_with_categories():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"a": random.normal(size=90), "kind": random.choice(list("xyz"), 90)})
     y = ((frame["a"] > 0) ^ (frame["kind"] == "x")).astype(int)
-    kernel = mercer.RBF(0.5).on("a") * (mercer.Delta().on("kind") + 0.1)
+    kernel = mercer.RBF(gamma=0.5).on("a") * (mercer.Delta().on("kind") + 0.1)
     grid = {"C": [0.1, 1.0, 10.0]}
     plain = model_selection.GridSearchCV(SVC(kernel), grid).fit(frame, y)
     mine = GridSearchCV(SVC(kernel), grid, exhaustive=True).fit(frame, y)

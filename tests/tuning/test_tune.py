@@ -108,7 +108,7 @@ def test_frames(kind):
     random = np.random.default_rng(0)
     data = {"a": random.normal(size=80) * 1e4, "kind": random.choice(list("xyz"), 80).tolist()}
     y = ((data["a"] > 0) ^ (np.array(data["kind"]) == "x")).astype(int)
-    kernel = RBF(1.0).on("a") * (mercer.Delta().on("kind") + 0.1)
+    kernel = RBF(gamma=1.0).on("a") * (mercer.Delta().on("kind") + 0.1)
     search = tune(SVC(kernel), kind(data), y, grid={"C": [1.0, 100.0]})
     assert search.best_score_ > 0.85
     assert search.predict(kind(data)).shape == (80,)
@@ -253,7 +253,7 @@ def test_one_automatic_parameter(iris):
     assert machine.kernel_.gamma == 0.25
     assert set(machine.search_.best) == {"C"}
     assert NuSVC(nu="auto").fit(*iris).nu_ < 0.6
-    width = SVC(kernel=RBF("auto").on(2) + RBF(0.1).on(0)).fit(*iris)
+    width = SVC(kernel=RBF("auto").on(2) + RBF(gamma=0.1).on(0)).fit(*iris)
     assert len(width.search_.best) == 1
 
 

@@ -39,8 +39,8 @@ for array in (X, Y, y, NEW):
 
 KERNELS = [
     1.5 * RBF(length_scale=[0.7, 1.3]) + White(0.1),
-    Matern(1.5, length_scale=0.8) * Constant(2.0) + White(0.2),
-    RationalQuadratic(0.7, length_scale=1.2) + 0.3 * Linear() + White(0.1),
+    Matern(nu=1.5, length_scale=0.8) * Constant(2.0) + White(0.2),
+    RationalQuadratic(alpha=0.7, length_scale=1.2) + 0.3 * Linear() + White(0.1),
     (RBF(gamma=0.5).on(0) * RBF(sigma=2.0).on(1)) ** 2 + White(0.05),
 ]
 

@@ -22,7 +22,9 @@ for array in (X, y, NEW):
 
 
 @pytest.mark.parametrize(
-    "kernel", [2.0 * RBF(length_scale=[0.7, 1.3]), Matern(2.5, length_scale=0.9) + 0.5 * RBF(0.1)],
+    "kernel", [
+        2.0 * RBF(length_scale=[0.7, 1.3]), Matern(nu=2.5, length_scale=0.9) + 0.5 * RBF(gamma=0.1),
+    ],
     ids=str,
 )  # fmt: skip
 def test_gradient_is_that_of_differences(kernel):

@@ -57,7 +57,9 @@ def test_scikit_learn_checks(estimator, check):
     [
         KERNEL,
         1.5 * RBF(length_scale=0.9),
-        0.5 * Matern(2.5, length_scale=(0.8, 2.0)) * RationalQuadratic(1.2, length_scale=1.1)
+        0.5
+        * Matern(nu=2.5, length_scale=(0.8, 2.0))
+        * RationalQuadratic(alpha=1.2, length_scale=1.1)
         + 0.3 * White(0.4),
         Constant(0.7) * Linear() + 0.5 * RBF(length_scale=0.7) * (RBF(length_scale=2.0) + White()),
     ],
@@ -222,7 +224,9 @@ def test_the_mean_as_a_sum_over_rows(method):
 def test_bad_input():
     X, y = plane(30)
     with pytest.raises(NotPositiveDefinite, match="needs noise: raise alpha, or add White"):
-        GaussianProcessRegressor(RBF(1.0), alpha=0.0, optimizer=None, approximation=5).fit(X, y)
+        GaussianProcessRegressor(RBF(gamma=1.0), alpha=0.0, optimizer=None, approximation=5).fit(
+            X, y
+        )
     with pytest.raises(InvalidParameter, match="there are 30 rows"):
         GaussianProcessRegressor(KERNEL, approximation=31).fit(X, y)
     with pytest.raises(InvalidParameter, match=r"approximation='many' has to be None"):

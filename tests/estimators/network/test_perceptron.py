@@ -329,8 +329,8 @@ def test_the_function_by_hand():
 
 def test_rows_on_demand_are_the_whole_matrix():
     X, y = wine()
-    whole = KernelPerceptron(RBF(0.3)).fit(X, y)
-    rows = KernelPerceptron(RBF(0.3), cache_size=1e-3).fit(X, y)
+    whole = KernelPerceptron(RBF(gamma=0.3)).fit(X, y)
+    rows = KernelPerceptron(RBF(gamma=0.3), cache_size=1e-3).fit(X, y)
     np.testing.assert_array_equal(rows.support_, whole.support_)
     np.testing.assert_array_equal(rows.dual_coef_, whole.dual_coef_)
     np.testing.assert_allclose(rows.mistake_bound_, whole.mistake_bound_, rtol=1e-6)
@@ -339,7 +339,7 @@ def test_rows_on_demand_are_the_whole_matrix():
 @pytest.mark.parametrize("cache_size", [512, 1e-3])
 def test_a_time_limit_gives_the_machine_so_far(cache_size):
     X, y = wine()
-    machine = KernelPerceptron(RBF(1e-3), tol=None, cache_size=cache_size, time_limit=1e-9)
+    machine = KernelPerceptron(RBF(gamma=1e-3), tol=None, cache_size=cache_size, time_limit=1e-9)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         machine.fit(X, y)
     assert machine.n_iter_ == 1
@@ -348,7 +348,7 @@ def test_a_time_limit_gives_the_machine_so_far(cache_size):
 
 def test_bounds_in_feature_space():
     X, y = wine()
-    machine = KernelPerceptron(RBF(0.3)).fit(X, y)
+    machine = KernelPerceptron(RBF(gamma=0.3)).fit(X, y)
     assert machine.score(X, y) == 1
     assert np.isfinite(machine.mistake_bound_).all()
     assert (machine.mistakes_ <= machine.mistake_bound_).all()

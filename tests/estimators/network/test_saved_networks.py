@@ -24,7 +24,7 @@ CLASSES = [
     Perceptron(),
     Perceptron(early_stopping=True),
     Adaline(),
-    KernelPerceptron(RBF(0.5)),
+    KernelPerceptron(RBF(gamma=0.5)),
     KernelPerceptron("linear", fit_intercept=False),
     MLPClassifier(max_iter=20, random_state=0),
     MLPClassifier([5, 4], solver="sgd", early_stopping=True, random_state=0),

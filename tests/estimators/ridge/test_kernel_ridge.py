@@ -47,7 +47,7 @@ def test_parameters_of_kernels(parameters):
 
 
 def test_kernels_of_mercer_sparse_data_and_precomputed_matrices():
-    kernel = RBF(0.05) + 0.5 * Matern(1.5, length_scale=3.0)
+    kernel = RBF(gamma=0.05) + 0.5 * Matern(nu=1.5, length_scale=3.0)
     ours = KernelRidge(0.5, kernel=kernel).fit(X, y)
     K = kernel(X)
     expected = kernel(NEW, X) @ np.linalg.solve(K + 0.5 * np.eye(len(y)), y)
@@ -72,7 +72,7 @@ def test_texts():
 
 @pytest.mark.parametrize("weights", [np.ones(len(y)), WEIGHTS])
 def test_leave_one_out_is_brute_force(weights):
-    model = KernelRidge([0.2, 3.0], kernel=RBF(0.02)).fit(X, Y, weights)
+    model = KernelRidge([0.2, 3.0], kernel=RBF(gamma=0.02)).fit(X, Y, weights)
     closed = model.leave_one_out()
     path = model.path(X, Y, [0.2, 1.0, 3.0], weights)
     for i in range(0, len(y), 15):
@@ -90,10 +90,10 @@ def test_leave_one_out_is_brute_force(weights):
 @pytest.mark.parametrize("method", ["cholesky", "mixed", "cg", "eigen"])
 def test_a_constant_costs_nothing(method, weights):
     shifted = Y + np.array([1000.0, -7.0])
-    model = KernelRidge([0.2, 3.0], kernel=RBF(0.02), fit_intercept=True, solver=method)
+    model = KernelRidge([0.2, 3.0], kernel=RBF(gamma=0.02), fit_intercept=True, solver=method)
     model.fit(X, shifted, weights)
     # The conditions of the optimum: no residual, and weights of the constant that add up to 0.
-    K = RBF(0.02)(X)
+    K = RBF(gamma=0.02)(X)
     c, b = model.dual_coef_, model.intercept_
     rest = shifted - K @ c - b - np.array([0.2, 3.0]) * c / weights[:, None]
     np.testing.assert_allclose(rest, 0.0, atol=1e-8)
@@ -107,7 +107,7 @@ def test_a_constant_costs_nothing(method, weights):
 
 @pytest.mark.parametrize("weights", [np.ones(len(y)), WEIGHTS])
 def test_leave_one_out_with_a_constant_is_brute_force(weights):
-    model = KernelRidge(0.2, kernel=RBF(0.02), fit_intercept=True).fit(X, y + 50, weights)
+    model = KernelRidge(0.2, kernel=RBF(gamma=0.02), fit_intercept=True).fit(X, y + 50, weights)
     closed = model.leave_one_out()
     path = model.path(X, y + 50, [0.2, 1.0], weights)
     np.testing.assert_allclose(path.intercepts[0], model.intercept_, rtol=1e-8)
@@ -157,8 +157,8 @@ def test_all_solvers_agree_and_prove_it(method, alpha):
     A = rng.standard_normal((400, 3))
     B = np.c_[np.sin(A[:, 0]), A[:, 1] * A[:, 2]] + 0.1 * rng.standard_normal((400, 2))
     weights = rng.uniform(0.5, 2, 400)
-    model = KernelRidge(alpha, kernel=RBF(0.5), solver=method).fit(A, B, weights)
-    K = RBF(0.5)(A) + alpha * np.diag(1 / weights)
+    model = KernelRidge(alpha, kernel=RBF(gamma=0.5), solver=method).fit(A, B, weights)
+    K = RBF(gamma=0.5)(A) + alpha * np.diag(1 / weights)
     size = np.linalg.norm(B) + np.linalg.norm(K, 2) * np.linalg.norm(model.dual_coef_)
     assert np.linalg.norm(B - K @ model.dual_coef_) < 1e-13 * size
     assert model.solver_ == method
@@ -175,7 +175,7 @@ def test_certificate_of_a_wrong_answer_is_true():
     model.dual_coef_ = model.dual_coef_ * 1.01
     worse = certify(model, X, y)
     assert worse.dual < best.primal < worse.primal
-    K = RBF(1 / X.shape[1])(X)
+    K = RBF(gamma=1 / X.shape[1])(X)
     c = model.dual_coef_
     value = 0.5 * np.sum((y - K @ c) ** 2) + 0.25 * c @ K @ c
     assert worse.primal == pytest.approx(value)
@@ -196,11 +196,11 @@ def test_few_features_are_used_instead_of_a_matrix():
 
 
 def test_pivoted_factor_is_exact_at_full_rank_and_close_below():
-    K = Gram(RBF(0.5), NEW[:, :2])
+    K = Gram(RBF(gamma=0.5), NEW[:, :2])
     F = pivoted_cholesky(K, 20, np.random.default_rng(0)).F
     np.testing.assert_allclose(F @ F.T, K.dense(), atol=1e-5)
     A = np.random.default_rng(2).standard_normal((500, 2))
-    K = Gram(RBF(0.1), A)
+    K = Gram(RBF(gamma=0.1), A)
     F = pivoted_cholesky(K, 60, np.random.default_rng(0)).F
     assert F.shape == (500, 60)
     assert np.trace(K.dense() - F @ F.T) < 1e-2
@@ -208,7 +208,7 @@ def test_pivoted_factor_is_exact_at_full_rank_and_close_below():
 
 def test_iterations_that_end_early_say_so():
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        model = KernelRidge(1e-9, kernel=RBF(0.5), solver="cg", max_iter=2).fit(X, y)
+        model = KernelRidge(1e-9, kernel=RBF(gamma=0.5), solver="cg", max_iter=2).fit(X, y)
     assert model.certificate_.status == "max_iter"
     assert model.certificate_.gap > 0
 
@@ -238,8 +238,8 @@ def test_singular_matrices():
 def test_rows_without_weight_are_left_out():
     weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, WEIGHTS)
     used = weights > 0
-    model = KernelRidge(0.5, kernel=RBF(0.1)).fit(X, y, weights)
-    alone = KernelRidge(0.5, kernel=RBF(0.1)).fit(X[used], y[used], weights[used])
+    model = KernelRidge(0.5, kernel=RBF(gamma=0.1)).fit(X, y, weights)
+    alone = KernelRidge(0.5, kernel=RBF(gamma=0.1)).fit(X[used], y[used], weights[used])
     np.testing.assert_allclose(model.predict(NEW), alone.predict(NEW), rtol=1e-8)
     assert not model.dual_coef_[~used].any()
     assert np.isnan(model.leave_one_out()[~used]).all()
@@ -284,7 +284,7 @@ def test_bad_data():
 
 
 def test_a_saved_model_answers_the_same(tmp_path):
-    model = KernelRidge([0.5, 1.0], kernel=RBF(0.1)).fit(X, Y)
+    model = KernelRidge([0.5, 1.0], kernel=RBF(gamma=0.1)).fit(X, Y)
     save(model, tmp_path / "ridge.mercer")
     again = load(tmp_path / "ridge.mercer")
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
@@ -298,7 +298,7 @@ def test_a_saved_model_answers_the_same(tmp_path):
 
 
 def test_cholesky_keeps_the_matrix_beside_its_factor():
-    K = RBF(0.1)(X)
+    K = RBF(gamma=0.1)(X)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-4)):
         factor = Cholesky(K.astype(dtype), 0.5)
         A = K + 0.5 * np.eye(len(K))

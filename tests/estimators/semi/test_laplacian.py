@@ -32,7 +32,7 @@ from tests.real_data import real_data
 
 X, y = make_moons(120, noise=0.07, random_state=1)
 X.flags.writeable = y.flags.writeable = False
-KERNEL = RBF(2.0)
+KERNEL = RBF(gamma=2.0)
 NEW = np.random.default_rng(3).uniform(-1, 2, size=(30, 2))
 
 
@@ -211,7 +211,7 @@ def test_without_smoothness_unlabelled_points_do_not_count():
 def test_several_classes_are_told_apart_one_by_one():
     points, kinds = cases.iris()
     labels = few(kinds, 5)
-    options = {"kernel": RBF(0.5), "tol": 1e-16}
+    options = {"kernel": RBF(gamma=0.5), "tol": 1e-16}
     model = LaplacianSVC(3.0, **options).fit(points, labels)
     assert model.dual_coef_.shape == (3, 150)
     for kind in range(3):
@@ -241,7 +241,7 @@ def test_targets_may_be_missing_one_by_one():
 def test_the_gap_is_what_was_asked_for(tol, intercept):
     points, kinds = cases.digits()
     labels = few(kinds, 3)
-    options = {"kernel": RBF(0.05), "fit_intercept": intercept}
+    options = {"kernel": RBF(gamma=0.05), "fit_intercept": intercept}
     best = LaplacianSVC(10.0, tol=1e-14, **options).fit(points, labels).certificate_.primal
     proof = LaplacianSVC(10.0, tol=tol, **options).fit(points, labels).certificate_
     assert proof.status == "optimal"
@@ -256,8 +256,8 @@ def test_certify_judges_from_the_data():
     labels = few(kinds, 4)
     targets = np.where(labels >= 0, points[:, 0], np.nan)
     models = [
-        (LaplacianSVC(2.0, kernel=RBF(0.3), fit_intercept=True), labels),
-        (LaplacianRidge(0.5, kernel=RBF(0.3), weights="binary", fit_intercept=True), targets),
+        (LaplacianSVC(2.0, kernel=RBF(gamma=0.3), fit_intercept=True), labels),
+        (LaplacianRidge(0.5, kernel=RBF(gamma=0.3), weights="binary", fit_intercept=True), targets),
     ]
     for model, known in models:
         model.fit(points, known)
@@ -296,9 +296,9 @@ def test_two_labels_are_enough_for_two_moons():
         points, kinds = make_moons(200, noise=0.05, random_state=seed)
         labels = few(kinds, 1, seed)
         known = labels >= 0
-        model = LaplacianSVC(kernel=RBF(4.0), smoothness=100.0).fit(points, labels)
+        model = LaplacianSVC(kernel=RBF(gamma=4.0), smoothness=100.0).fit(points, labels)
         ours.append((model.predict(points) == kinds).mean())
-        machine = SVC(RBF(4.0)).fit(points[known], labels[known])
+        machine = SVC(RBF(gamma=4.0)).fit(points[known], labels[known])
         plain.append((machine.predict(points) == kinds).mean())
     assert np.mean(ours) > 0.97
     assert np.mean(plain) < 0.85
@@ -322,15 +322,15 @@ def test_unlabelled_digits_help():
         rest = np.setdiff1d(np.arange(len(kinds)), kept)
         folds = list(labelled_folds(labels, 3, random_state=seed))
         search = GridSearchCV(
-            LaplacianSVC(10.0, kernel=RBF(0.005), tol=1e-4),
+            LaplacianSVC(10.0, kernel=RBF(gamma=0.005), tol=1e-4),
             {"smoothness": [10.0, 100.0], "power": [1, 2]},
             cv=folds,
         )
         ours = search.fit(points, labels).best_estimator_
         alone = [(train[labels[train] >= 0], test) for train, test in folds]
-        plain = GridSearchCV(SVC(RBF(0.005)), {"C": [1.0, 10.0, 100.0]}, cv=alone)
+        plain = GridSearchCV(SVC(RBF(gamma=0.005)), {"C": [1.0, 10.0, 100.0]}, cv=alone)
         plain.fit(points, labels)
-        machine = SVC(RBF(0.005), C=plain.best_params_["C"]).fit(points[kept], kinds[kept])
+        machine = SVC(RBF(gamma=0.005), C=plain.best_params_["C"]).fit(points[kept], kinds[kept])
         scores = [(m.predict(points[rest]) == kinds[rest]).mean() for m in (ours, machine)]
         gains.append(scores[0] - scores[1])
     assert min(gains) > 0
@@ -434,17 +434,21 @@ def test_a_graph_in_pieces():
     with pytest.warns(
         DisconnectedGraphWarning, match=r"3 components, and 2 of them, with 80 points"
     ):
-        model = LaplacianSVC(kernel=RBF(1.0), n_neighbors=12).fit(apart, labels)
+        model = LaplacianSVC(kernel=RBF(gamma=1.0), n_neighbors=12).fit(apart, labels)
     assert model.n_connected_components_ == 3
     labels[[45, 46, 85, 86]] = y[[45, 46, 85, 86]]
     # Labels reach all parts: nothing to warn of.
-    assert LaplacianSVC(kernel=RBF(1.0), n_neighbors=12).fit(apart, labels).n_connected_components_
+    assert (
+        LaplacianSVC(kernel=RBF(gamma=1.0), n_neighbors=12)
+        .fit(apart, labels)
+        .n_connected_components_
+    )
 
 
 def test_the_subspace_saves_products(monkeypatch):
     points, kinds = make_moons(600, noise=0.1, random_state=0)
     labels = few(kinds, 5)
-    machine = LaplacianSVC(smoothness=30.0, kernel=RBF(1.0))
+    machine = LaplacianSVC(smoothness=30.0, kernel=RBF(gamma=1.0))
     with_it = machine.fit(points, labels).n_iter_
     whole = ManifoldNewton.sample
     monkeypatch.setattr(

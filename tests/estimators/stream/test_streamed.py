@@ -180,10 +180,10 @@ def test_one_preconditioner_for_all_classes_where_memory_is_short(curve):
     X, y = curve
     labels = np.digitize(y, np.linspace(-0.8, 0.8, 7))
     few = mercer.Nystrom(60, "uniform")
-    roomy = StreamedClassifier(approximation=few, kernel=RBF(0.3), tol=1e-4).fit(X, labels)
-    short = StreamedClassifier(approximation=few, kernel=RBF(0.3), memory=200_000, tol=1e-4).fit(
-        X, labels
-    )
+    roomy = StreamedClassifier(approximation=few, kernel=RBF(gamma=0.3), tol=1e-4).fit(X, labels)
+    short = StreamedClassifier(
+        approximation=few, kernel=RBF(gamma=0.3), memory=200_000, tol=1e-4
+    ).fit(X, labels)
     assert np.allclose(roomy.certificate_.primal, short.certificate_.primal, rtol=1e-7)
 
 
@@ -211,7 +211,7 @@ def test_a_checkpoint_tells_a_second_fit_everything(curve, tmp_path):
 )
 def test_a_checkpoint_of_another_problem_is_refused(curve, tmp_path, change, names):
     X, y = curve
-    machine = StreamedRidge(0.1, kernel=RBF(1.0), approximation=50, checkpoint=tmp_path / "c")
+    machine = StreamedRidge(0.1, kernel=RBF(gamma=1.0), approximation=50, checkpoint=tmp_path / "c")
     clone(machine).fit(X, y)
     with pytest.raises(InvalidCheckpoint, match=f"differs in {names}"):
         clone(machine).set_params(**change).fit(X, y)
@@ -228,7 +228,7 @@ def test_a_damaged_checkpoint_is_refused(curve, tmp_path):
     (tmp_path / "c").write_bytes(content)
     with pytest.raises(InvalidCheckpoint, match="checksum"):
         clone(machine).fit(X, y)
-    save(RBF(1.0), tmp_path / "c")
+    save(RBF(gamma=1.0), tmp_path / "c")
     with pytest.raises(InvalidCheckpoint, match="no checkpoint"):
         clone(machine).fit(X, y)
 

@@ -122,8 +122,8 @@ def test_the_linear_kernel_gives_the_linear_discriminant(wine, classes):
 def test_separation_is_the_quotient_in_feature_space(wine, priors):
     X, y = wine
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = KernelDiscriminant(RBF(0.05), reg=0.01, priors=priors).fit(X, y)
-    K = RBF(0.05)(X)
+    model = KernelDiscriminant(RBF(gamma=0.05), reg=0.01, priors=priors).fit(X, y)
+    K = RBF(gamma=0.05)(X)
     H = np.eye(len(K)) - 1 / len(K)
     mu = 0.01 * np.trace(H @ K @ H) / len(K)
     T, pi = model.transform(X), model.priors_
@@ -139,7 +139,7 @@ def test_separation_is_the_quotient_in_feature_space(wine, priors):
 def test_it_separates_rings_and_strings():
     X, y = make_circles(200, noise=0.08, factor=0.4, random_state=0)
     assert cross_val_score(LinearDiscriminantAnalysis(), X, y).mean() < 0.7
-    assert cross_val_score(KernelDiscriminant(RBF(1.0)), X, y).mean() > 0.97
+    assert cross_val_score(KernelDiscriminant(RBF(gamma=1.0)), X, y).mean() > 0.97
     words, kinds = ["ACAC", "ACACA", "CACAC", "GTGT", "GTGTG", "TGTGT"], [0, 0, 0, 1, 1, 1]
     model = KernelDiscriminant(Spectrum(2)).fit(words, kinds)
     np.testing.assert_array_equal(model.predict(["ACACAC", "TGTG"]), [0, 1])
@@ -159,13 +159,13 @@ def test_bad_input_is_refused(wine, machine):
 def test_no_spread_within_classes_is_the_limit_of_little_regularisation(wine):
     X, y = wine
     X = X / X.std(axis=0)
-    without = KernelDiscriminant(RBF(10.0), reg=0).fit(X, y)
+    without = KernelDiscriminant(RBF(gamma=10.0), reg=0).fit(X, y)
     assert np.isinf(without.separation_).all()
     T = without.transform(X)
     # Each class is a point.
     centres = np.array([T[y == c].mean(axis=0) for c in range(3)])
     assert np.abs(T - centres[y]).max() < 1e-6 * np.abs(T).max()
-    little = KernelDiscriminant(RBF(10.0), reg=1e-8).fit(X, y)
+    little = KernelDiscriminant(RBF(gamma=10.0), reg=1e-8).fit(X, y)
     assert (little.separation_ > 1e4).all()
     new = X + 0.02 * np.random.default_rng(0).normal(size=X.shape)
     np.testing.assert_array_equal(without.predict(new), little.predict(new))
@@ -185,15 +185,15 @@ def test_a_time_limit_that_is_missed_is_said(wine):
 def test_all_rows_as_landmarks_give_the_exact_discriminant(reg, tmp_path):
     X, y = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    exact = KernelDiscriminant(RBF(0.05), reg=reg).fit(X, y)
-    whole = KernelDiscriminant(RBF(0.05), reg=reg, approximation=len(X)).fit(X, y)
+    exact = KernelDiscriminant(RBF(gamma=0.05), reg=reg).fit(X, y)
+    whole = KernelDiscriminant(RBF(gamma=0.05), reg=reg, approximation=len(X)).fit(X, y)
     np.testing.assert_allclose(whole.separation_, exact.separation_, rtol=1e-7)
     np.testing.assert_allclose(
         whole.transform(X[:9] + 0.1), exact.transform(X[:9] + 0.1), atol=1e-6
     )
     np.testing.assert_allclose(whole.means_, exact.means_, atol=1e-6)
     assert whole.residual_trace_ < 1e-8
-    few = KernelDiscriminant(RBF(0.05), reg=reg, approximation=60).fit(X, y)
+    few = KernelDiscriminant(RBF(gamma=0.05), reg=reg, approximation=60).fit(X, y)
     assert isinstance(few.kernel_, NystromKernel)
     assert (few.predict(X) == exact.predict(X)).mean() > 0.95
     # The same as the machine of the matrix on landmarks.

@@ -40,8 +40,8 @@ def _eigen(K, count):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_agrees_with_lapack_on_the_centred_matrix(cloud, solver):
-    model = KernelPCA(6, kernel=RBF(0.1), eigen_solver=solver, random_state=0).fit(cloud)
-    values, vectors = _eigen(RBF(0.1)(cloud), 6)
+    model = KernelPCA(6, kernel=RBF(gamma=0.1), eigen_solver=solver, random_state=0).fit(cloud)
+    values, vectors = _eigen(RBF(gamma=0.1)(cloud), 6)
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
     overlap = np.abs(np.sum(model.eigenvectors_ * vectors, axis=0))
     np.testing.assert_allclose(overlap, 1, atol=1e-6)
@@ -89,9 +89,9 @@ def test_fit_transform_is_transform_and_components_have_unit_norm(cloud):
 
 @pytest.mark.parametrize("held", [np.float32, None], ids=["float32", "computed anew"])
 def test_short_memory_changes_the_way_and_not_the_answer(cloud, held, monkeypatch):
-    exact = KernelPCA(5, kernel=RBF(0.1), eigen_solver="dense").fit(cloud)
+    exact = KernelPCA(5, kernel=RBF(gamma=0.1), eigen_solver="dense").fit(cloud)
     monkeypatch.setattr(centred_spectrum, "holdable", lambda n, fine: held and np.dtype(held))
-    model = KernelPCA(5, kernel=RBF(0.1)).fit(cloud)
+    model = KernelPCA(5, kernel=RBF(gamma=0.1)).fit(cloud)
     assert ("float32" if held else "anew") in model.choice_
     np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-9)
     np.testing.assert_allclose(model.transform(cloud), exact.transform(cloud), atol=1e-4)
@@ -100,7 +100,7 @@ def test_short_memory_changes_the_way_and_not_the_answer(cloud, held, monkeypatc
 
 def test_a_time_limit_gives_the_components_so_far():
     X = np.random.default_rng(0).normal(size=(1200, 8))
-    model = KernelPCA(40, kernel=RBF(2.0), random_state=0, time_limit=1e-9)
+    model = KernelPCA(40, kernel=RBF(gamma=2.0), random_state=0, time_limit=1e-9)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X)
     assert np.isfinite(model.transform(X[:5])).all()
@@ -109,8 +109,8 @@ def test_a_time_limit_gives_the_components_so_far():
 
 def test_a_fine_tolerance_is_kept_for_many_rows_too():
     X = np.random.default_rng(0).normal(size=(2600, 3))
-    coarse = KernelPCA(3, kernel=RBF(0.1), random_state=0).fit(X)
-    fine = KernelPCA(3, kernel=RBF(0.1), random_state=0, tol=1e-11).fit(X)
+    coarse = KernelPCA(3, kernel=RBF(gamma=0.1), random_state=0).fit(X)
+    fine = KernelPCA(3, kernel=RBF(gamma=0.1), random_state=0, tol=1e-11).fit(X)
     assert "float32" in coarse.choice_
     assert "float64" in fine.choice_
     assert (coarse.residuals_ <= 1e-6 * coarse.eigenvalues_[0]).all()
@@ -120,7 +120,9 @@ def test_a_fine_tolerance_is_kept_for_many_rows_too():
 
 
 @pytest.mark.parametrize(
-    "kernel", [RBF(1e-7), Polynomial(14, gamma=1e4)], ids=["nearly constant", "beyond float32"]
+    "kernel",
+    [RBF(gamma=1e-7), Polynomial(14, gamma=1e4)],
+    ids=["nearly constant", "beyond float32"],
 )
 def test_float64_is_taken_where_float32_is_too_coarse(kernel):
     X = np.random.default_rng(0).normal(size=(2600, 6))
@@ -144,14 +146,14 @@ def test_pre_images_take_noise_away():
     X = load_digits().data / 16
     train, clean = X[:900], X[900:960]
     noisy = clean + 0.25 * np.random.default_rng(0).normal(size=clean.shape)
-    model = KernelPCA(40, kernel=RBF(0.03), fit_inverse_transform=True, alpha=1e-2).fit(train)
+    model = KernelPCA(40, kernel=RBF(gamma=0.03), fit_inverse_transform=True, alpha=1e-2).fit(train)
     T = model.transform(noisy)
     before = np.linalg.norm(noisy - clean)
     assert np.linalg.norm(model.pre_image(T) - clean) < 0.75 * before
     assert np.linalg.norm(model.inverse_transform(T) - clean) < 0.75 * before
 
 
-@pytest.mark.parametrize("kernel", [RBF(0.05), Matern(2.5, length_scale=5.0)], ids=str)
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.05), Matern(nu=2.5, length_scale=5.0)], ids=str)
 def test_pre_images_are_stationary_points_of_the_distance(cloud, kernel):
     model = KernelPCA(3, kernel=kernel).fit(cloud)
     T = model.transform(cloud[:5])
@@ -191,12 +193,12 @@ def test_more_components_than_rank_and_constant_data():
 @pytest.mark.parametrize("rows", [600, 2600])
 def test_few_distinct_objects_among_many(rows):
     X = np.arange(rows)[:, None] % 4 * np.array([1.0, -2.0])
-    model = KernelPCA(6, kernel=RBF(0.1), random_state=0).fit(X)
-    exact = KernelPCA(3, kernel=RBF(0.1), eigen_solver="dense").fit(X[:600])
+    model = KernelPCA(6, kernel=RBF(gamma=0.1), random_state=0).fit(X)
+    exact = KernelPCA(3, kernel=RBF(gamma=0.1), eigen_solver="dense").fit(X[:600])
     np.testing.assert_allclose(model.eigenvalues_[:3] / rows, exact.eigenvalues_ / 600, rtol=1e-9)
     assert (model.eigenvalues_[3:] <= 1e-9 * model.eigenvalues_[0]).all()
     assert np.isfinite(model.transform(X[:4])).all()
-    flat = KernelPCA(2, kernel=RBF(0.1), random_state=0).fit(np.ones((rows, 2)))
+    flat = KernelPCA(2, kernel=RBF(gamma=0.1), random_state=0).fit(np.ones((rows, 2)))
     np.testing.assert_allclose(flat.transform(np.ones((1, 2))), 0, atol=1e-6)
 
 
@@ -224,7 +226,7 @@ def test_an_indefinite_kernel_is_not_passed_over_in_silence(cloud, solver):
 
 
 def test_a_given_matrix_that_is_definite_gets_no_warning(cloud):
-    K = RBF(0.1)(np.asarray(cloud)[:60])
+    K = RBF(gamma=0.1)(np.asarray(cloud)[:60])
     KernelPCA(2, kernel="precomputed").fit(K)
 
 

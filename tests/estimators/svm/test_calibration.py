@@ -146,8 +146,8 @@ def test_weights_count():
 
 def test_any_kernel_and_data():
     X, y = two_classes(80)
-    K = RBF(0.5)(X)
-    direct = SVC(RBF(0.5), probability=True, random_state=0, tol=1e-8).fit(X, y)
+    K = RBF(gamma=0.5)(X)
+    direct = SVC(RBF(gamma=0.5), probability=True, random_state=0, tol=1e-8).fit(X, y)
     matrix = SVC("precomputed", probability=True, random_state=0, tol=1e-8).fit(K, y)
     assert_allclose(matrix.predict_proba(K), direct.predict_proba(X), atol=1e-5)
     words = ["aab", "aba", "baa", "aaa", "abab", "aaab"] * 2 + ["ccd", "dcd", "ddd", "cdc"] * 3

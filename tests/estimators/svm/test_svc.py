@@ -159,7 +159,7 @@ def test_invariances(seed):
     check(clone(model).fit(X, 1 - y), new, -1)
     check(clone(model).fit(X, np.where(y == 0, "no", "yes")), new)
     # k → ck with C → C/c: the multipliers shrink by c, the decisions stay.
-    scaled = SVC(7.0 * RBF(0.4), C=1 / 7, tol=1e-8).fit(X, y)
+    scaled = SVC(7.0 * RBF(gamma=0.4), C=1 / 7, tol=1e-8).fit(X, y)
     assert_allclose(scaled.decision_function(new), expected, atol=1e-5)
     assert_allclose(7 * scaled.certificate_.dual, model.certificate_.dual, rtol=1e-6)
     # Linear: X → cX with C → C/c².

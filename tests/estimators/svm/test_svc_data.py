@@ -51,8 +51,8 @@ def test_indefinite_kernels(machine):
         model = machine("precomputed").fit(A + A.T, y)
     assert model.certificate_.status == "stationary point, no bound"
     with pytest.raises(NotPositiveDefinite):
-        machine("precomputed", strict=True).fit(RBF(0.5)(X), y)
-    machine(RBF(0.5), strict=True).fit(X, y)
+        machine("precomputed", strict=True).fit(RBF(gamma=0.5)(X), y)
+    machine(RBF(gamma=0.5), strict=True).fit(X, y)
 
 
 def test_kernels_of_every_kind_agree():
@@ -70,12 +70,12 @@ def test_kernels_of_every_kind_agree():
 
     tight = {"tol": 1e-8}
     for other in (
-        SVC(RBF(0.5), **tight).fit(X, y),
+        SVC(RBF(gamma=0.5), **tight).fit(X, y),
         SVC(rbf, **tight).fit(X, y),
         SVC(FunctionKernel(rbf, vectorized=True), **tight).fit(X, y),
         SVC(FunctionKernel(one_pair), **tight).fit(X, y),
-        SVC(RBF(0.5).on(0, 1, 2, 3), **tight).fit(X, y),
-        SVC(0.5 * RBF(0.5) + 0.5 * RBF(0.5), **tight).fit(X, y),
+        SVC(RBF(gamma=0.5).on(0, 1, 2, 3), **tight).fit(X, y),
+        SVC(0.5 * RBF(gamma=0.5) + 0.5 * RBF(gamma=0.5), **tight).fit(X, y),
         SVC(gamma=0.5, **tight).fit(X.tolist(), y.tolist()),
         SVC(gamma=0.5, **tight).fit(X.astype(np.float32).astype(float), y),
     ):
@@ -131,7 +131,7 @@ def mixed_table():
 def test_frames_with_categories(frame):
     columns, y = mixed_table()
     table = frame(columns)
-    kernel = RBF(0.5).on("size", "weight") * Delta().on("colour")
+    kernel = RBF(gamma=0.5).on("size", "weight") * Delta().on("colour")
     model = SVC(kernel, C=10).fit(table, y)
     assert model.score(table, y) > 0.95
     assert set(model.predict(table[:5])) <= {"keep", "drop"}
@@ -159,7 +159,7 @@ def test_strings():
 def test_searches_pipelines_and_copies():
     X, y = heart()
     search = GridSearchCV(
-        SVC(RBF(1.0)), {"kernel__gamma": [1e-3, 1 / 13, 10.0], "C": [0.1, 1.0]}, cv=3
+        SVC(RBF(gamma=1.0)), {"kernel__gamma": [1e-3, 1 / 13, 10.0], "C": [0.1, 1.0]}, cv=3
     ).fit(X, y)
     assert search.best_params_["kernel__gamma"] == 1 / 13
     assert search.best_score_ > 0.8
@@ -167,7 +167,7 @@ def test_searches_pipelines_and_copies():
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.8
     grid = GridSearchCV(pipeline, {"svc__kernel__gamma": [0.01, "scale"]}, cv=2).fit(X, y)
     assert grid.best_score_ > 0.7
-    model = SVC(RBF(0.1), C=3.0).fit(X, y)
+    model = SVC(RBF(gamma=0.1), C=3.0).fit(X, y)
     copy = clone(model)
     assert copy.get_params()["kernel__gamma"] == 0.1
     assert not hasattr(copy, "support_")
@@ -180,7 +180,7 @@ def test_searches_pipelines_and_copies():
 
 def test_searches_over_precomputed_matrices():
     X, y = heart()
-    K = RBF(1 / 13)(X)
+    K = RBF(gamma=1 / 13)(X)
     expected = cross_val_score(SVC(gamma=1 / 13), X, y, cv=4)
     assert_allclose(cross_val_score(SVC("precomputed"), K, y, cv=4), expected)
     assert_allclose(cross_val_score(SVC(Precomputed(K)), np.arange(270), y, cv=4), expected)

@@ -23,7 +23,7 @@ def test_what_the_theory_promises():
     assert_allclose((signs * alpha).sum(), 0, atol=1e-10)
     assert_allclose(model.functional_margins_, signs * f, atol=1e-9)
     assert_allclose(model.slack_, np.maximum(0, 1 - signs * f), atol=1e-9)
-    K = RBF(0.5)(X)
+    K = RBF(gamma=0.5)(X)
     norm = np.sqrt(signs * alpha @ K @ (signs * alpha))
     assert model.norm_ == pytest.approx(norm)
     assert model.margin_ == pytest.approx(2 / norm)
@@ -118,7 +118,7 @@ def test_the_hard_margin_of_several_classes():
             assert machine.functional_margins_.min() > 0.99
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 0.0), RBF(0.5)], ids=repr)
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 1.0, 0.0), RBF(gamma=0.5)], ids=repr)
 def test_what_cannot_be_separated_is_proved(kernel):
     X, y = two_classes(80, 2)
     if isinstance(kernel, RBF):  # it separates all that differs
@@ -139,8 +139,8 @@ def test_what_cannot_be_separated_is_proved(kernel):
 
 def test_hard_margins_in_a_rich_space():
     X, y = two_classes(80)
-    model = SVC(RBF(1.0), C=np.inf, tol=1e-4).fit(X, y)
+    model = SVC(RBF(gamma=1.0), C=np.inf, tol=1e-4).fit(X, y)
     assert_array_equal(model.predict(X), y)
-    large = SVC(RBF(1.0), C=1e6, tol=1e-6).fit(X, y)
+    large = SVC(RBF(gamma=1.0), C=1e6, tol=1e-6).fit(X, y)
     assert_allclose(model.decision_function(X), large.decision_function(X), atol=1e-2)
     assert model.margin_ == pytest.approx(large.margin_, rel=1e-3)

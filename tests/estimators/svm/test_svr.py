@@ -191,7 +191,7 @@ def test_kernels_of_every_kind_agree(machine):
     answer = "decision_function" if machine is OneClassSVM else "predict"
     expected = getattr(model, answer)(X)
     for other in (
-        machine(RBF(0.5), **sharp).fit(X, y),
+        machine(RBF(gamma=0.5), **sharp).fit(X, y),
         machine(rbf, **sharp).fit(X, y),
         machine(FunctionKernel(rbf, vectorized=True), **sharp).fit(X, y),
     ):
@@ -201,7 +201,7 @@ def test_kernels_of_every_kind_agree(machine):
     thin = machine(gamma=0.5, **sharp).fit(sparse.csr_array(X), y)
     assert_allclose(getattr(thin, answer)(sparse.csr_array(X)), expected, atol=1e-5)
     frame = pd.DataFrame(X, columns=["a", "b"])
-    named = machine(RBF(0.5).on("a", "b"), **sharp).fit(frame, y)
+    named = machine(RBF(gamma=0.5).on("a", "b"), **sharp).fit(frame, y)
     assert_allclose(getattr(named, answer)(frame), expected, atol=1e-5)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(getattr(again, answer)(X), expected)
@@ -209,11 +209,12 @@ def test_kernels_of_every_kind_agree(machine):
 
 def test_searches():
     X, y = regression()
-    search = GridSearchCV(SVR(RBF(1.0)), {"kernel__gamma": [1e-4, 0.5], "C": [1.0]}, cv=3)
+    search = GridSearchCV(SVR(RBF(gamma=1.0)), {"kernel__gamma": [1e-4, 0.5], "C": [1.0]}, cv=3)
     assert search.fit(X, y).best_params_["kernel__gamma"] == 0.5
-    K = RBF(0.5)(X)
+    K = RBF(gamma=0.5)(X)
     assert_allclose(
-        cross_val_score(SVR("precomputed"), K, y, cv=3), cross_val_score(SVR(RBF(0.5)), X, y, cv=3),
+        cross_val_score(SVR("precomputed"), K, y, cv=3),
+        cross_val_score(SVR(RBF(gamma=0.5)), X, y, cv=3),
         atol=1e-3,
     )  # fmt: skip
 
@@ -288,7 +289,7 @@ def test_a_start_is_taken_up(machine):
 
 def test_a_start_without_a_bound():
     X, y = regression(60)
-    machine = SVR(RBF(1.0), C=np.inf, epsilon=0.5, tol=1e-4)
+    machine = SVR(RBF(gamma=1.0), C=np.inf, epsilon=0.5, tol=1e-4)
     first = clone(machine).fit(X, y)
     assert first.certificate_.primal_feasibility < 1e-3
     again = clone(machine).fit(X, y, start=first)

@@ -135,8 +135,8 @@ def test_batches():
     for batch in (tuple(X), column, column[:, None], pd.DataFrame({"g": column})):
         close(kernel(batch), expected)
     frame = pd.DataFrame({"g": column, "size": [1.0, 2.0]})
-    mixed = kernel.on("g") * RBF(0.5).on("size")
-    close(mixed(frame), expected * RBF(0.5)(frame[["size"]]))
+    mixed = kernel.on("g") * RBF(gamma=0.5).on("size")
+    close(mixed(frame), expected * RBF(gamma=0.5)(frame[["size"]]))
     arrow = pa.array([{"edges": EDGES, "size": None}, {"edges": [(i, i) for i in range(4)]}])
     close(kernel(arrow), expected)
     close(kernel.on("g")(pa.table({"g": arrow})), expected)

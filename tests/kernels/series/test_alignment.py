@@ -164,7 +164,7 @@ def test_no_band_is_the_limit_of_wide_ones():
 
 def test_without_warping_this_is_the_rbf_kernel():
     X = np.random.default_rng(0).normal(size=(30, 12))
-    close(DTW(0, 0.3)(X), RBF(0.3)(X))
+    close(DTW(0, 0.3)(X), RBF(gamma=0.3)(X))
     close(DTW(0, "scale")(X), RBF("scale")(X))
     close(DTW(0, "median")(X), RBF(length_scale="median")(X))
 

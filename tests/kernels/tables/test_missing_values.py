@@ -44,7 +44,7 @@ LIBRARIES = {
     "pyarrow": pa.table,
 }
 MIXED = (
-    RBF(0.01).on("age", "bmi", missing="zero")
+    RBF(gamma=0.01).on("age", "bmi", missing="zero")
     + Delta().on("sex", missing="own")
     + 0.5 * Spectrum(3).normalized().on("dna", missing="zero")
 )
@@ -65,7 +65,7 @@ def rows(table):
         (2 * Linear()).on("bmi", missing="own").normalized(),
         BagOfWords().on("sex", missing="own") ** 2,
         # The same column twice, with different answers.
-        RBF(0.1).on("age", missing="own") + RBF(0.1).on("age", missing="zero"),
+        RBF(gamma=0.1).on("age", missing="own") + RBF(gamma=0.1).on("age", missing="zero"),
     ],
     ids=repr,
 )
@@ -89,7 +89,7 @@ def test_frames_equal_the_oracle(library, kernel):
     st.sampled_from(["zero", "own"]),
 )  # fmt: skip
 def test_arrays_equal_the_oracle(X, missing):
-    kernel = RBF(0.3).on(0, 1, missing=missing) + Linear().on(1, missing=missing)
+    kernel = RBF(gamma=0.3).on(0, 1, missing=missing) + Linear().on(1, missing=missing)
     array = np.array(X)
     expected = naive_gram(kernel, array)
     close(kernel(array), expected)
@@ -117,15 +117,15 @@ def test_missing_values_are_errors_unless_said():
 
 def test_batches_without_any_value():
     frame = pd.DataFrame({"age": [np.nan, np.nan], "dna": [None, None], "tree": [None, None]})
-    for kernel, column in ((RBF(0.5), "age"), (Spectrum(2), "dna"), (SubsetTree(), "tree")):
+    for kernel, column in ((RBF(gamma=0.5), "age"), (Spectrum(2), "dna"), (SubsetTree(), "tree")):
         assert kernel.on(column, missing="zero")(frame).tolist() == [[0, 0], [0, 0]]
         assert kernel.on(column, missing="own")(frame).tolist() == [[1, 1], [1, 1]]
     known = pd.DataFrame({"age": [1.0, 2.0]})
-    assert RBF(0.5).on("age", missing="zero")(frame, known).tolist() == [[0, 0], [0, 0]]
+    assert RBF(gamma=0.5).on("age", missing="zero")(frame, known).tolist() == [[0, 0], [0, 0]]
 
 
 def test_gradients_know_of_gaps():
-    kernel = RBF(0.01).on("age", missing="own")
+    kernel = RBF(gamma=0.01).on("age", missing="own")
     frame = LIBRARIES["polars"](TABLE)
     [(name, slope)] = kernel.gradients(frame)
     step = 1e-6
@@ -144,7 +144,7 @@ def test_machines_learn_from_gaps_and_are_saved(library, tmp_path):
     table = {"age": [None if v != v else v for v in age], "sex": sex.tolist()}
     frame = pd.DataFrame(table) if library == "pandas" else LIBRARIES[library](table)
     frame = NumericScaler().fit_transform(frame)
-    part = RBF(1.0).on("age", missing="zero")
+    part = RBF(gamma=1.0).on("age", missing="zero")
     machine = SVC(part * Delta().on("sex", missing="own") + part).fit(frame[:150], y[:150])
     assert machine.score(frame[150:], y[150:]) > 0.8
     save(machine, tmp_path / "gaps.mercer")

@@ -209,8 +209,8 @@ def test_saved_mixtures_of_scikit_learn(tmp_path):
 
 def test_columns_and_composites():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 3)), columns=list("abc"))
-    kernel = Fisher("mixture(reg_covar=0.1)", "diagonal").on("a", "c") * RBF(0.5).on("b")
-    expected = Fisher("mixture(reg_covar=0.1)", "diagonal")(frame[["a", "c"]]) * RBF(0.5)(
+    kernel = Fisher("mixture(reg_covar=0.1)", "diagonal").on("a", "c") * RBF(gamma=0.5).on("b")
+    expected = Fisher("mixture(reg_covar=0.1)", "diagonal")(frame[["a", "c"]]) * RBF(gamma=0.5)(
         frame[["b"]]
     )
     close(kernel(frame), expected)

@@ -31,7 +31,7 @@ CASES = {
     "svc": (lambda: mercer.SVC(RBF(gamma=0.5)), X, Y),
     "svc_two_classes": (lambda: mercer.SVC(Laplacian(0.3), C=100.0), X[50:], Y[50:]),
     "svc_sum": (
-        lambda: mercer.SVC(0.5 * Matern(2.5, length_scale=[1.0, 2.0, 3.0, 4.0]) + 0.3 * Linear()),
+        lambda: mercer.SVC(0.5 * Matern(nu=2.5, length_scale=[1, 2, 3, 4]) + 0.3 * Linear()),
         X, Y,
     ),
     "svc_weighted": (lambda: mercer.SVC(RBF(gamma=0.5), class_weight="balanced"), X[:110], Y[:110]),
@@ -42,7 +42,7 @@ CASES = {
     "nusvr": (lambda: mercer.NuSVR(kernel=RBF(gamma=20.0), C=100.0), D, T),
     "ridge": (lambda: mercer.KernelRidge(0.1, kernel=RBF(gamma=5.0)), D, T),
     "ridge_with_constant": (
-        lambda: mercer.KernelRidge(0.1, kernel=Matern(0.5, length_scale=0.3), fit_intercept=True),
+        lambda: mercer.KernelRidge(.1, kernel=Matern(nu=.5, length_scale=.3), fit_intercept=True),
         D, T,
     ),
     "ridge_of_classes": (lambda: mercer.KernelRidgeClassifier(), X, Y),

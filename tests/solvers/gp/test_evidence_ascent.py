@@ -59,8 +59,8 @@ def test_tops_are_as_high_as_those_of_l_bfgs_in_fewer_evaluations(kernel):
 WIDTHS = [1.0] * 10
 REAL = [
     RBF(length_scale=WIDTHS) + White(0.1),
-    1.0 * Matern(1.5, length_scale=WIDTHS) + White(0.1),
-    1.0 * RationalQuadratic(1.0, length_scale=1.0) + 0.5 * Linear() + White(0.1),
+    1.0 * Matern(nu=1.5, length_scale=WIDTHS) + White(0.1),
+    1.0 * RationalQuadratic(alpha=1.0, length_scale=1.0) + 0.5 * Linear() + White(0.1),
 ]
 
 

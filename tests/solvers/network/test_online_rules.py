@@ -94,7 +94,7 @@ def test_rows_that_are_not_shown_change_nothing(rows):
 
 def test_the_kernel_perceptron_with_and_without_the_matrix(rows):
     X, y = rows
-    gram = Gram(RBF(0.5), X)
+    gram = Gram(RBF(gamma=0.5), X)
     problem = SignedRows(y, np.ones(60))
     rule, budget = KernelPerceptronRule(), Budget(tol=-np.inf, max_iter=500)
     whole = rule.solve(problem, held(gram, budget), budget)

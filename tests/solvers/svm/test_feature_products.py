@@ -30,7 +30,7 @@ KERNELS = [
     Cosine(),
     Polynomial(2, 0.5, 1.0),
     Monomials(2),
-    RandomFourierFeatures(RBF(0.3), 40),
+    RandomFourierFeatures(RBF(gamma=0.3), 40),
     0.5 * Linear() + Constant(2.0) + Delta().on(0),
     Linear().on(0, 1) * Polynomial(2).on(2),
 ]
@@ -105,11 +105,11 @@ def test_features_are_used_where_they_cost_less():
         (Linear(), 0, True),  # the data themselves
         (2.0 * Linear(), 0, False),
         (2.0 * Linear(), 1 << 20, True),
-        (RBF(1.0), 1 << 40, False),
+        (RBF(gamma=1.0), 1 << 40, False),
         (Polynomial(2), 1 << 40, True),
         (Polynomial(5), 1 << 40, False),  # a million coordinates, which nobody computes
         (Polynomial(3) * Polynomial(4), 1 << 40, False),
-        (RandomFourierFeatures(RBF(1.0), 5000), 1 << 40, False),
+        (RandomFourierFeatures(RBF(gamma=1.0), 5000), 1 << 40, False),
     ):
         found = gram_for_steps(kernel, kernel.encode(X), budget)
         assert (found.features() is not None) == cheaper, kernel

@@ -94,7 +94,7 @@ def test_low_rank_is_seen():
     assert isinstance(system, FeatureSystem)
     assert system.phi.shape == (60, 5)
     assert_allclose(system.phi @ system.phi.T, X @ X.T, atol=1e-12)
-    assert isinstance(linear_system(GivenGram(RBF(2.0)(X))), DenseSystem)
+    assert isinstance(linear_system(GivenGram(RBF(gamma=2.0)(X))), DenseSystem)
 
 
 def test_pairwise_steps_that_get_nowhere_are_left():
@@ -144,7 +144,7 @@ def test_an_interrupt_inside(monkeypatch):
 def test_time_limits_are_heard():
     X, signs = data(1500, 4)
     problem = qp.regressor(X[:, 0] + signs, np.full(1500, 1e8), 0.01)
-    kernel = Precomputed(RBF(1.0)(X))
+    kernel = Precomputed(RBF(gamma=1.0)(X))
     gram = Gram(kernel, np.arange(1500))
     with stopwatch() as watch:
         [solution] = BoxQPSolver().solve_all(
@@ -153,5 +153,5 @@ def test_time_limits_are_heard():
     assert watch.seconds < 10
     assert solution.status in ("time_limit", "stalled", "max_iter")
     assert np.isfinite(solution.value).all()
-    beta = climb(problem, linear_system(GivenGram(RBF(1.0)(X))), 1e-3, always)
+    beta = climb(problem, linear_system(GivenGram(RBF(gamma=1.0)(X))), 1e-3, always)
     assert np.isfinite(beta).all()

@@ -64,7 +64,9 @@ def reference(problem, K):
 @given(
     machine=machines,
     seed=seeds,
-    kernel=st.sampled_from([RBF(0.5), RBF(0.01), Linear(), Polynomial(2), Linear() + 1.0]),
+    kernel=st.sampled_from(
+        [RBF(gamma=0.5), RBF(gamma=0.01), Linear(), Polynomial(2), Linear() + 1.0]
+    ),
     C=st.sampled_from([0.01, 1.0, 30.0]),
 )
 def test_reference_optimum_lies_in_the_gap(machine, seed, kernel, C):
@@ -140,7 +142,7 @@ def test_many_working_sets(machine, cache_bytes):
     """The answer does not depend on the size of working sets or caches, within the gaps."""
     X, y = blobs(400, 5)
     problem = machine(y, np.ones(len(y)), 5)
-    gram = Gram(RBF(0.3), X)
+    gram = Gram(RBF(gamma=0.3), X)
     whole = certificate(problem, solve_multiclass(problem, gram, tol=1e-6))
     solution = solve_multiclass(problem, gram, working_set=32, cache_bytes=cache_bytes)
     judged = certificate(problem, solution)
@@ -164,7 +166,7 @@ def test_long_solves_use_conjugate_gradients(machine):
     X = rng.uniform(0, 3, (300, 2))
     y = ((np.floor(X[:, 0]) + np.floor(X[:, 1])) % 3).astype(np.intp)
     problem = machine(y, np.full(300, 1000.0), 3)
-    solution = solve_multiclass(problem, Gram(RBF(0.5), X))
+    solution = solve_multiclass(problem, Gram(RBF(gamma=0.5), X))
     judged = certificate(problem, solution)
     assert solution.status == "optimal"
     assert judged.relative_gap <= 1e-3
@@ -178,7 +180,7 @@ def test_weight_is_repetition(machine):
     times = np.random.default_rng(0).integers(0, 4, len(y))
     weighted = machine(y, 0.5 * times, 3)
     repeated = machine(np.repeat(y, times), np.full(times.sum(), 0.5), 3)
-    kernel = RBF(0.2)
+    kernel = RBF(gamma=0.2)
     one = solve_multiclass(weighted, Gram(kernel, X), tol=1e-8)
     other = solve_multiclass(repeated, Gram(kernel, np.repeat(X, times, axis=0)), tol=1e-8)
     assert_allclose(np.repeat(one.product, times, axis=0), other.product, atol=1e-6)
@@ -190,11 +192,11 @@ def test_weight_is_repetition(machine):
 def test_order_of_points_and_classes_does_not_matter(machine):
     X, y = blobs(80, 4)
     problem = machine(y, np.ones(80), 4)
-    f = solve_multiclass(problem, Gram(RBF(0.2), X), tol=1e-8).product
+    f = solve_multiclass(problem, Gram(RBF(gamma=0.2), X), tol=1e-8).product
     rng = np.random.default_rng(1)
     order, names = rng.permutation(80), rng.permutation(4)
     shuffled = machine(names[y[order]], np.ones(80), 4)
-    g = solve_multiclass(shuffled, Gram(RBF(0.2), X[order]), tol=1e-8).product
+    g = solve_multiclass(shuffled, Gram(RBF(gamma=0.2), X[order]), tol=1e-8).product
     assert_allclose(g[:, names], f[order], atol=1e-6)
 
 
@@ -202,7 +204,7 @@ def test_order_of_points_and_classes_does_not_matter(machine):
 @given(machine=machines, seed=seeds)
 def test_corrupted_coefficients_show_a_larger_gap(machine, seed):
     X, y = blobs(50, 3)
-    gram = Gram(RBF(0.2), X)
+    gram = Gram(RBF(gamma=0.2), X)
     problem = machine(y, np.ones(50), 3)
     solution = solve_multiclass(problem, gram, tol=1e-6)
     rng = np.random.default_rng(seed)
@@ -215,7 +217,7 @@ def test_corrupted_coefficients_show_a_larger_gap(machine, seed):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_warm_start(machine):
     X, y = blobs(300, 4)
-    gram = Gram(RBF(0.2), X)
+    gram = Gram(RBF(gamma=0.2), X)
     cold = solve_multiclass(machine(y, np.ones(300), 4), gram)
     again = solve_multiclass(machine(y, np.ones(300), 4), gram, cold.value)
     assert again.statistics.iterations == 0
@@ -244,7 +246,7 @@ def test_any_gram_matrix(machine):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_limits_return_the_best_answer_so_far(machine):
     X, y = blobs(400, 4)
-    gram = Gram(RBF(0.5), X)
+    gram = Gram(RBF(gamma=0.5), X)
     problem = machine(y, np.ones(400), 4)
     few = solve_multiclass(problem, gram, working_set=40, max_iter=100)
     assert few.status == "max_iter"
@@ -260,7 +262,7 @@ def test_limits_return_the_best_answer_so_far(machine):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_interruption_returns_the_best_answer_so_far(machine, monkeypatch):
     X, y = blobs(400, 4)
-    gram = Gram(RBF(0.5), X)
+    gram = Gram(RBF(gamma=0.5), X)
     problem = machine(y, np.ones(400), 4)
     calls, solve_block = [], fast.solve_block
 
@@ -278,16 +280,16 @@ def test_interruption_returns_the_best_answer_so_far(machine, monkeypatch):
 
 
 DEGENERATE = {
-    "all equal": (np.ones((20, 2)), np.arange(20) % 3, 1.0, RBF(1.0)),
-    "one point in a class": (blobs(30)[0], np.r_[2, np.arange(29) % 2], 1.0, RBF(1.0)),
-    "an empty class": (blobs(30)[0], np.arange(30) % 2, 1.0, RBF(1.0)),
-    "one class": (blobs(30)[0], np.zeros(30, int), 1.0, RBF(1.0)),
-    "one point": (np.ones((1, 2)), np.zeros(1, int), 1.0, RBF(1.0)),
-    "nothing costs": (blobs(30)[0], np.arange(30) % 3, 0.0, RBF(1.0)),
+    "all equal": (np.ones((20, 2)), np.arange(20) % 3, 1.0, RBF(gamma=1.0)),
+    "one point in a class": (blobs(30)[0], np.r_[2, np.arange(29) % 2], 1.0, RBF(gamma=1.0)),
+    "an empty class": (blobs(30)[0], np.arange(30) % 2, 1.0, RBF(gamma=1.0)),
+    "one class": (blobs(30)[0], np.zeros(30, int), 1.0, RBF(gamma=1.0)),
+    "one point": (np.ones((1, 2)), np.zeros(1, int), 1.0, RBF(gamma=1.0)),
+    "nothing costs": (blobs(30)[0], np.arange(30) % 3, 0.0, RBF(gamma=1.0)),
     "no features": (np.zeros((20, 2)), np.arange(20) % 3, 1.0, Linear()),
     "one feature is 0": (np.eye(4), np.arange(4) % 3, 1e6, Linear()),
-    "large C": (blobs(60)[0], np.arange(60) % 3, 1e6, RBF(0.1)),
-    "contradictions": (np.repeat(blobs(20)[0], 3, axis=0), np.arange(60) % 3, 1e6, RBF(0.1)),
+    "large C": (blobs(60)[0], np.arange(60) % 3, 1e6, RBF(gamma=0.1)),
+    "contradictions": (np.repeat(blobs(20)[0], 3, axis=0), np.arange(60) % 3, 1e6, RBF(gamma=0.1)),
     "unscaled": (1e6 * blobs(40)[0], blobs(40)[1] % 3, 1.0, Linear()),
     "beyond float32": (1e7 * blobs(40)[0], blobs(40)[1] % 3, 1.0, Polynomial(6, 1.0)),
 }
@@ -326,7 +328,7 @@ def test_matrices_beyond_float32_are_taken_in_float64(machine):
 def test_tight_tolerances_end(machine, tol):
     X, y = blobs(60, 3)
     problem = machine(y, np.ones(60), 3)
-    solution = solve_multiclass(problem, Gram(RBF(0.3), X), tol=tol, time_limit=20.0)
+    solution = solve_multiclass(problem, Gram(RBF(gamma=0.3), X), tol=tol, time_limit=20.0)
     assert solution.status in ("optimal", "stalled")
     assert certificate(problem, solution).relative_gap <= 1e-11
 

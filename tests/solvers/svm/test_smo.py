@@ -100,7 +100,7 @@ def test_the_violation_is_that_of_the_certificate(kind):
         assert_allclose(violation(answer), certificate.stationarity, atol=scale)
 
 
-@pytest.mark.parametrize("kernel", [RBF(0.3), Linear(), Polynomial(2, 0.3, 1.0)], ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.3), Linear(), Polynomial(2, 0.3, 1.0)], ids=repr)
 @pytest.mark.parametrize("megabytes", [0, 3, 200])
 def test_any_cache_gives_the_same_answer(kernel, megabytes):
     X, problem = classifier()
@@ -121,10 +121,10 @@ def test_any_cache_gives_the_same_answer(kernel, megabytes):
 
 def test_the_cache_adds_what_the_matrix_has():
     X, _ = data(1300)
-    K = RBF(0.3)(X)
+    K = RBF(gamma=0.3)(X)
     random = np.random.default_rng(1)
     for budget in (0, 600 * 4 * 1536, 1 << 30):
-        cache = TiledCache(rows_of(RBF(0.3), X), budget, 2)
+        cache = TiledCache(rows_of(RBF(gamma=0.3), X), budget, 2)
         for columns in (np.arange(1300), np.sort(random.permutation(1300)[:700])):
             cache.restart(columns, precise=False)
             f = np.zeros(len(columns))
@@ -142,7 +142,7 @@ def test_any_number_of_threads_agrees():
     bounds = []
     for threads in (1, 2, 8):
         limits = Budget(threads=threads)
-        kernel = RBF(0.3)
+        kernel = RBF(gamma=0.3)
         answer = solve(problem, rows_of(kernel, X, threads), limits)
         assert answer.status == "optimal"
         certificate = judged(problem, kernel, X, answer.value)
@@ -159,7 +159,7 @@ def test_several_problems_on_one_matrix():
     for a, b in ((0, 1), (0, 2), (1, 2)):
         rows = np.flatnonzero((third == a) | (third == b))
         problems.append((rows, qp.classifier(signs[rows], np.ones(len(rows)))))
-    kernel = RBF(0.5)
+    kernel = RBF(gamma=0.5)
     together = solve_all(kernel, X, problems, Budget(tol=1e-6))
     for (rows, problem), answer in zip(problems, together, strict=True):
         alone = solve(problem, rows_of(kernel, X[rows]), Budget(tol=1e-6))
@@ -176,7 +176,7 @@ def test_several_problems_on_one_matrix():
 @pytest.mark.parametrize("n", [100, 800, 1500])
 def test_max_iter(n):
     X, problem = classifier(n, C=100.0)
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
     for most in (1, 10, 50):
         problems = [(np.arange(n), problem)]
         limits = Budget(max_iter=most)
@@ -226,9 +226,11 @@ def test_an_interrupt_returns_what_was_found(share):
     assert answer.status == "interrupted"
     assert answer.status.advice == Status.INTERRUPTED.advice
     check_feasible(problem, answer.value)
-    certificate = judged(problem, RBF(0.3), X, answer.value)
+    certificate = judged(problem, RBF(gamma=0.3), X, answer.value)
     assert_allclose(certificate.stationarity, violation(answer), rtol=1e-6)
-    best = judged(problem, RBF(0.3), X, solve(problem, rows_of(RBF(0.3), X), Budget()).value)
+    best = judged(
+        problem, RBF(gamma=0.3), X, solve(problem, rows_of(RBF(gamma=0.3), X), Budget()).value
+    )
     assert certificate.dual <= best.primal
     assert certificate.primal >= best.dual
 
@@ -257,7 +259,7 @@ def test_a_monitor_sees_the_violation_and_can_stop():
         seen.append(violation)
         return len(seen) == 3
 
-    answer = solve(problem, rows_of(RBF(0.3), X), Budget(tol=1e-6, monitor=monitor))
+    answer = solve(problem, rows_of(RBF(gamma=0.3), X), Budget(tol=1e-6, monitor=monitor))
     assert answer.status == "interrupted"
     assert len(seen) == 3
     assert all(violation > 0 for violation in seen)
@@ -290,7 +292,7 @@ def test_sound_kernels_show_no_negative_curvature():
     X, problem = classifier(400)
     X = np.concatenate([X, X])  # zero curvature between equal rows
     problem = qp.classifier(np.tile(problem.p, 2), np.ones(800))
-    for kernel in (RBF(0.3), Linear(), RBF(1e-8), Polynomial(3, 1.0, 1.0)):
+    for kernel in (RBF(gamma=0.3), Linear(), RBF(gamma=1e-8), Polynomial(3, 1.0, 1.0)):
         for answer in (
             solve_all(kernel, X, [(np.arange(800), problem)], Budget())[0],
             solve(problem, rows_of(kernel, X), Budget()),
@@ -308,7 +310,7 @@ def test_a_sigmoid_kernel_ends():
 
 def test_a_warm_start_along_C_is_cheaper():
     X, signs = data(1500)
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
     first = qp.classifier(signs, np.full(1500, 10.0))
     answer = solve(first, rows_of(kernel, X), Budget())
     for C in (11.0, 12.0, 20.0):
@@ -326,9 +328,9 @@ def test_a_warm_start_along_C_is_cheaper():
 
 def test_kernel_evaluations_are_counted():
     X, problem = classifier(1500)
-    answer = solve(problem, rows_of(RBF(0.3), X), Budget())
+    answer = solve(problem, rows_of(RBF(gamma=0.3), X), Budget())
     assert 1500 < answer.statistics.evaluations < 20 * 1500**2
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
     few = [(np.arange(100), classifier(100)[1])]
     assert solve_all(kernel, X[:100], few, Budget())[0].statistics.evaluations == 10**4
 
@@ -336,7 +338,7 @@ def test_kernel_evaluations_are_counted():
 @pytest.mark.parametrize("shrinking", [True, False])
 def test_shrinking_changes_nothing(shrinking):
     X, problem = classifier(4000, C=10.0)
-    kernel = RBF(0.5)
+    kernel = RBF(gamma=0.5)
     answer = solve(problem, rows_of(kernel, X), Budget(), shrinking=shrinking)
     assert answer.status == "optimal"
     assert judged(problem, kernel, X, answer.value).stationarity <= 1e-3 * (1 + 1e-6)
@@ -354,7 +356,7 @@ def test_other_problems_past_the_small_sizes(kind):
         "one-class SVM": qp.one_class(np.ones(n), 0.2),
         "ν-SVC": qp.nu_classifier(signs, np.ones(n), 0.3),
     }[kind]
-    kernel = RBF(0.3)
+    kernel = RBF(gamma=0.3)
     tol = 1e-3
     answer = solve(problem, rows_of(kernel, X), Budget(tol=tol))
     assert answer.status == "optimal"
