@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from mercer._typing import Frame
-from mercer.exceptions import InvalidInput
+from mercer.exceptions import InvalidInput, shown
 from mercer.io.table_source import RawTable, Source, arrow, decode
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -231,7 +231,8 @@ def _name_columns(frame: Frame, header: bool, name: str, notes: list[str]) -> An
     if twice is not None:
         at = [str(j + 1) for j, given in enumerate(names) if given == twice]
         raise InvalidInput(
-            f"{name}: columns {' and '.join(at[:4])} are both called {twice!r}. Rename all but one."
+            f"{name}: columns {' and '.join(at[:4])} are both called {shown(twice)}. Rename all "
+            "but one."
         )
     if len(frame) == 1:
         raise InvalidInput(f"{name} has names of columns and no rows. Add a line for each object.")

@@ -114,7 +114,8 @@ def as_numbers(column: Column, name: str, place: Place) -> Any:
         return pc.cast(column, pa.float64(), safe=False)
     except pa.ArrowException:
         raise InvalidInput(
-            f"Column {name!r} has to hold numbers and holds {column.type}. Turn it into numbers."
+            f"Column {shown(name)} has to hold numbers and holds {column.type}. Turn it into "
+            "numbers."
         ) from None
 
 
@@ -132,7 +133,7 @@ def as_text(column: Column, name: str) -> Any:
         return pc.cast(column, pa.string())
     except pa.ArrowException:
         raise InvalidInput(
-            f"Column {name!r} has to hold text or categories and holds {column.type}."
+            f"Column {shown(name)} has to hold text or categories and holds {column.type}."
         ) from None
 
 
@@ -161,5 +162,5 @@ def _not_a_number(cell: str, name: str, place: str, good: int, known: int) -> In
         f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, while {good:,} of "
         f"{known:,} "
         f"values are. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}"
-        f"]) or that the column holds categories (kinds={{{name!r}: 'category'}})."
+        f"]) or that the column holds categories (kinds={{{shown(name)}: 'category'}})."
     )
