@@ -240,8 +240,10 @@ def test_scikit_learns_tests(suite):
     assert outcome.passed >= suite.least
     known = stand_in_list.read_counts()
     if known.version == stand_in_list.version():
-        now = stand_in_list.Count(outcome.passed, outcome.total)
-        assert known.counts[suite.module] == now, stand_in_list.HOW
+        listed = known.counts[suite.module]
+        # A case of a test that fails may pass in one run or another: PCA's score by ARPACK does.
+        assert outcome.total == listed.total, stand_in_list.HOW
+        assert outcome.passed >= listed.passed, stand_in_list.HOW
 
 
 def test_the_list_of_differences_is_current():
