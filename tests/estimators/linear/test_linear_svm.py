@@ -304,3 +304,20 @@ def test_wide_data_whose_multipliers_end_far_inside_the_box(C):
     assert model.n_iter_ <= 100
     theirs = sklearn.svm.LinearSVC(C=C, loss="hinge", tol=1e-9, max_iter=10_000).fit(X, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 100.0])
+@pytest.mark.parametrize("shape", [(700, 260), (260, 700)])
+def test_sparse_systems_without_a_factor_give_the_answer_of_dense_ones(shape, C):
+    """Large enough for conjugate gradients, which a large C makes too slow to be the only way."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=shape) * (random.random(shape) < 0.03)
+    signs = np.where(
+        X @ random.normal(size=shape[1]) + 0.3 * random.normal(size=shape[0]) > 0, 1, -1
+    )
+    for loss in ("squared_hinge", "hinge"):
+        dense = LinearSVC(C=C, loss=loss, tol=1e-6, random_state=0).fit(X, signs)
+        thin = LinearSVC(C=C, loss=loss, tol=1e-6, random_state=0).fit(sparse.csr_matrix(X), signs)
+        assert thin.certificate_.relative_gap <= 1e-6
+        assert thin.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-6)
+        np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-3 * np.abs(dense.coef_).max())

@@ -25,8 +25,9 @@ from mercer.solvers.linear.linear_newton import LinearNewton
 FEW_ROWS, FEW_COLUMNS = 1_000, 300
 """Up to so many rows or columns Newton's method is used: its systems are small."""
 MOST_WORK = 1 << 32
-"""Products of numbers in a system of more columns up to which Newton's method is used too: about a
-tenth of a second, of which a few are needed where dual descent takes hundreds of passes."""
+"""Products of numbers in a system of more columns up to which Newton's method is used for squared
+losses: about a tenth of a second, of which a few are needed where dual descent takes hundreds of
+passes."""
 _FIRST_PASSES, _FIRST_SPARSE_PASSES = 30, 100
 """Passes of dual descent that cost about as much as Newton's method on wide data, whose systems are
 dense even where the data are sparse."""
@@ -40,10 +41,11 @@ def linear_solver(
 ) -> Solver[LinearProblem, LinearAnswer]:
     """Return the method for so many rows and columns."""
     rows = problem.rows(gram)
-    n, d = len(rows), rows.columns
-    if n < d and n <= FEW_ROWS and problem.D.all():
+    n, d, squared = len(rows), rows.columns, bool(problem.D.all())
+    if squared and n < d and n <= FEW_ROWS:
         return DescentThenNewton(seed)
-    if n <= FEW_ROWS or d <= FEW_COLUMNS or (n >= d and rows.entries * d <= MOST_WORK):
+    quick = squared and n >= d and rows.entries * d <= MOST_WORK
+    if n <= FEW_ROWS or d <= FEW_COLUMNS or quick:
         return LinearNewton(seed)
     return DualDescent(seed)
 

@@ -55,8 +55,8 @@ SAMPLE_SHARE, SAMPLE_TOLERANCE = 16, 0.02
 CONJUGATE_STEPS = 200
 """Most steps of conjugate gradients on a system that is too large to be factored."""
 
-FEW_CONJUGATE_STEPS, STEP_COST = 60, 40_000
-"""Steps of conjugate gradients after which a sparse system is factored after all, and what one of
+FEW_CONJUGATE_STEPS, STEP_COST = 25, 40_000
+"""Steps of conjugate gradients after which sparse systems are factored after all, and what one of
 them costs beside its products, in products of numbers: 20 µs."""
 
 _ROUGH_SYSTEM = 1e-2
@@ -135,6 +135,8 @@ class _WindowStages:
         self.longest = float(np.sqrt(norms.max())) or 1.0
         self.total_norm = float(norms.sum())
         self.polish, self.largest_system = polish, largest_system
+        # Only squared losses have systems whose condition does not grow from stage to stage.
+        self.iterative = sparse.issparse(rows.X) and bool(problem.D.all())
         finite = np.isfinite(problem.hi - problem.lo)
         self.width = np.where(finite, problem.hi, 1.0) - np.where(finite, problem.lo, 0.0)
         self.beta = np.empty(len(rows))
@@ -254,7 +256,7 @@ class _WindowStages:
             reached = float(np.linalg.norm(gradient)) <= accuracy
             if reached:
                 break
-            s = -_newton_step(rows, active, gain[active], gradient, self.largest_system)
+            s = -self._direction(rows, active, gain[active], gradient)
             u = rows.dot(s)
             linear, quadratic = float((w - fixed) @ s), float(s @ s)
             t = _fast.piecewise.line_search(x, u, gain, lo, hi, epsilon, linear, quadratic)
@@ -269,6 +271,19 @@ class _WindowStages:
             least = min(least, decrement)
         self.w = w
         return reached
+
+    def _direction(self, rows: DesignRows, active: IntArray, gain: Array, gradient: Array) -> Array:
+        """Return the Newton step, of sparse rows by conjugate gradients while these are quick."""
+        if self.iterative and len(active):
+            share = rows.entries * len(active) // len(rows)
+            factoring = min(len(active), rows.columns) ** 3 // 3
+            if FEW_CONJUGATE_STEPS * (4 * share + STEP_COST) < factoring:
+                part = rows.take(active)
+                steps = _conjugate_step(part, gain, gradient, FEW_CONJUGATE_STEPS)
+                if steps.status == "optimal":
+                    return steps.x
+                self.iterative = False  # the next systems are no better than this one
+        return _newton_step(rows, active, gain, gradient, self.largest_system)
 
     def _gap(self) -> float:
         """Return primal minus dual value as a share of the primal."""
@@ -296,18 +311,10 @@ def _newton_step(
     m, d = len(active), rows.columns
     if m == 0:
         return gradient
-    part = None
-    if sparse.issparse(rows.X):
-        share = rows.entries * m // len(rows)
-        if 3 * FEW_CONJUGATE_STEPS * (4 * share + STEP_COST) < min(m, d) ** 3:
-            part = rows.take(active)
-            steps = _conjugate_step(part, gain, gradient, FEW_CONJUGATE_STEPS)
-            if steps.status == "optimal":
-                return steps.x
     if d <= min(m, largest):
         factor = _factor(_weighted_gram(rows, active, gain))
         return _solve(factor, gradient)
-    part, root = rows.take(active) if part is None else part, np.sqrt(gain)
+    part, root = rows.take(active), np.sqrt(gain)
     if m > largest:
         return _conjugate_step(part, gain, gradient, CONJUGATE_STEPS).x
     thin = sparse.issparse(part.X)
