@@ -220,6 +220,9 @@ def attack(name, kind):
     try:
         machine.fit(*given, **options)
         wrong = answered(machine, given[0])
+        proof = getattr(machine, "certificate_", None)  # made when it is read
+        if proof is not None and repr(proof) and proof.status == "optimal" and not proof.bounds:
+            return f"claims an optimum that nothing bounds: {proof!r}"
         return f"not finite: {', '.join(wrong)}" if wrong else None
     except _TooLong:
         return f"took more than {SECONDS} s"
