@@ -68,6 +68,16 @@ class NormRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     References
     ----------
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NormRegressor
+    >>> X, y = [[0], [1], [2], [3], [4]], [0.0, 1.0, 2.0, 3.0, 40.0]  # one outlier
+    >>> NormRegressor(norm=1).fit(X, y).predict([[4.0]]).round(6)  # goes through the others
+    array([4.])
+    >>> round(NormRegressor(norm=np.inf).fit(X, y).norm_, 6)  # the least largest error
+    13.5
     """
 
     STATE: ClassVar[State] = {
