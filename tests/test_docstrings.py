@@ -1,5 +1,15 @@
-"""Docstrings of classes that share parameters."""
+"""Docstrings: shared parameters, and whether those of public names are complete and true."""
 
+import doctest
+import inspect
+import re
+from enum import Enum
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+import mercer
 from mercer import SVR, Lasso, NuSVC, Radial
 from mercer._docstrings import complete
 
@@ -77,3 +87,185 @@ def test_machines_and_kernels_show_what_they_inherit():
     assert "class_weight : dict" in NuSVC.__doc__
     assert "warm_start : bool" in Lasso.__doc__
     assert "length_scale : float" in Radial.__doc__
+
+
+FACES = ["mercer", "mercer.norms", "mercer.optimize", "mercer.independence"]
+"""Modules whose names are public."""
+if find_spec("distributed"):
+    FACES.append("mercer.distributed")
+
+
+def _public(face):
+    module = import_module(face)
+    names = mercer.__all__ if module is mercer else vars(module)
+    found = {name: getattr(module, name) for name in names if not name.startswith("_")}
+    place = "" if module is mercer else f"{face.removeprefix('mercer.')}."
+    return {
+        place + name: value
+        for name, value in found.items()
+        if inspect.isclass(value) or inspect.isfunction(value)
+    }
+
+
+PUBLIC = {name: value for face in FACES for name, value in _public(face).items()}
+
+WITHOUT_PARAMETERS = {
+    "Chunk",
+    "Comparison",
+    "DeadZone",
+    "GaussianMixture",
+    "GraphSet",
+    "HiddenMarkovModel",
+    "Huber",
+    "KernelReport",
+    "LargeError",
+    "LogBarrier",
+    "Prepared",
+    "Quantile",
+    "Record",
+    "Schema",
+    "Table",
+    "check_kernel",
+    "independence.amari_distance",
+    "independence.kurtosis",
+    "load_data",
+    "load_record",
+    "norms.Lp",
+    "norms.Quadratic",
+    "norms.inner",
+    "norms.mahalanobis",
+    "optimize.Affine",
+    "optimize.ConstrainedProblem",
+    "optimize.Descent",
+    "optimize.QuadraticFunction",
+    "optimize.Trace",
+    "optimize.Violation",
+    "read_graphs",
+    "read_series",
+    "write_report",
+}
+"""Names some of whose parameters are not described yet. No name may be added."""
+
+WITHOUT_EXAMPLES = {
+    "ArrayChunks",
+    "Chunk",
+    "Chunks",
+    "Comparison",
+    "DeadZone",
+    "Explanation",
+    "Gaussian",
+    "GaussianMixture",
+    "GraphSet",
+    "GridSearchCV",
+    "HiddenMarkovModel",
+    "Huber",
+    "KernelReport",
+    "L1",
+    "L2",
+    "LargeError",
+    "LeaveOneOut",
+    "LogBarrier",
+    "Prepared",
+    "Proposal",
+    "Quantile",
+    "Record",
+    "Schema",
+    "Study",
+    "Table",
+    "Within",
+    "WrongRows",
+    "auto_kernel",
+    "check_kernel",
+    "compare",
+    "describe",
+    "distributed.Gram",
+    "distributed.choose_landmarks",
+    "distributed.fit",
+    "distributed.kernel_matrix",
+    "distributed.predict",
+    "independence.amari_distance",
+    "independence.differential_entropy",
+    "independence.kurtosis",
+    "independence.mutual_information",
+    "independence.negentropy",
+    "load",
+    "load_data",
+    "load_record",
+    "norms.L0",
+    "norms.Lp",
+    "norms.Norm",
+    "norms.NormReport",
+    "norms.NormViolation",
+    "norms.Quadratic",
+    "norms.inner",
+    "norms.mahalanobis",
+    "open_chunks",
+    "optimize.Affine",
+    "optimize.ConstrainedProblem",
+    "optimize.ConstrainedSolution",
+    "optimize.Descent",
+    "optimize.Function",
+    "optimize.QuadraticFunction",
+    "optimize.SMOTrace",
+    "optimize.SlaterPoint",
+    "optimize.Step",
+    "optimize.Trace",
+    "optimize.Violation",
+    "optimize.coordinate_ascent",
+    "optimize.line_search",
+    "optimize.newton",
+    "optimize.solve",
+    "optimize.steepest_descent",
+    "read_graphs",
+    "read_series",
+    "read_table",
+    "save",
+    "tune",
+    "write_report",
+}
+"""Names whose docstrings have no example yet. No name may be added."""
+
+
+def _needs_no_example(value):
+    protocol = getattr(value, "_is_protocol", False)
+    return inspect.isclass(value) and (protocol or issubclass(value, Exception))
+
+
+def _undescribed(value):
+    """Return the parameters that no head of "Parameters" or "Attributes" names."""
+    if inspect.isclass(value) and (issubclass(value, Enum) or _needs_no_example(value)):
+        return []
+    given = inspect.signature(value).parameters.values()
+    asked = [p.name for p in given if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    doc = inspect.getdoc(value) or ""
+    sections = re.split(r"^(\w[\w ]*)\n-{3,}\n", doc, flags=re.MULTILINE)
+    described = set()
+    for title, text in zip(sections[1::2], sections[2::2], strict=True):
+        if title in ("Parameters", "Attributes"):
+            heads = [line.partition(":")[0] for line in text.splitlines() if line[:1].strip()]
+            described.update(name.strip(" *") for head in heads for name in head.split(","))
+    return [name for name in asked if name not in described and not name.startswith("_")]
+
+
+def test_every_parameter_is_described():
+    missing = {name: _undescribed(value) for name, value in PUBLIC.items()}
+    missing = {name: lacking for name, lacking in missing.items() if lacking}
+    assert set(missing) == WITHOUT_PARAMETERS & set(PUBLIC), missing
+
+
+def test_every_name_has_an_example():
+    asked = {name: value for name, value in PUBLIC.items() if not _needs_no_example(value)}
+    missing = {name for name, value in asked.items() if ">>>" not in (value.__doc__ or "")}
+    assert missing == WITHOUT_EXAMPLES & set(PUBLIC)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, value in PUBLIC.items() if ">>>" in (value.__doc__ or "")]
+)
+def test_examples_say_what_happens(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    doc = inspect.getdoc(PUBLIC[name])
+    example = doctest.DocTestParser().get_doctest(doc, {"__name__": "__main__"}, name, None, 0)
+    said = []
+    doctest.DocTestRunner(verbose=False).run(example, out=said.append)
+    assert not said, "".join(said)

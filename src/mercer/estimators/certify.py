@@ -41,6 +41,16 @@ def certify(
     -------
     Certificate
         Of all binary problems together where there are several classes.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from mercer import certify, load_data
+    >>> heart = load_data("heart")
+    >>> machine = SVC().fit(heart.X, heart.y)  # of scikit-learn
+    >>> certificate = certify(machine, heart.X, heart.y)
+    >>> certificate.primal >= certificate.dual, certificate.relative_gap < 1e-3
+    (True, True)
     """
     check_is_fitted(model)
     if hasattr(model, "judge"):

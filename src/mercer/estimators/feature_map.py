@@ -40,6 +40,15 @@ class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
         The kernel with parameters such as ``"scale"`` settled on the training data.
     keys_ : array of uint64
         The name of each column.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from mercer import FeatureMap, LinearSVC, Spectrum
+    >>> machine = make_pipeline(FeatureMap(Spectrum(k=2)), LinearSVC())
+    >>> machine = machine.fit(["ACACAC", "CACACA", "GTGTGT", "TGTGTG"], [0, 0, 1, 1])
+    >>> machine[0].transform(["ACAC"]).shape, machine.predict(["CCACAA"])  # AC, CA, GT, TG
+    ((1, 4), array([0]))
     """
 
     STATE: ClassVar[State] = {**SEEN, "kernel_": A(Kernel), "keys_": Numbers("keys", types="u")}

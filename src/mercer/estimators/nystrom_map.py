@@ -63,6 +63,15 @@ class NystromMap(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     residual_trace_ : float
         tr(K − ZZᵀ) over the training data: the sum of the squared distances of all φ(xᵢ) from the
         span of the landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NystromMap, RBF
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> rows = NystromMap(RBF(length_scale=1.0), 8).fit_transform(X)
+    >>> rows.shape, bool(abs(rows @ rows.T - RBF(length_scale=1.0)(X)).max() < 1e-6)
+    ((50, 8), True)
     """
 
     STATE: ClassVar[State] = {

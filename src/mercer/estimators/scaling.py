@@ -30,6 +30,13 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     mean_, scale_ : dict or array
         What is subtracted from each column and what it is divided by: for frames by the names of
         the columns.
+
+    Examples
+    --------
+    >>> from mercer import NumericScaler
+    >>> scaler = NumericScaler().fit([[30.0, 7.0], [50.0, 7.0]])
+    >>> scaler.transform([[60.0, 7.0]]), scaler.scale_  # the second column never changes
+    (array([[2., 0.]]), array([10.,  1.]))
     """
 
     STATE: ClassVar[State] = {

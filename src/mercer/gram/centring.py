@@ -19,6 +19,20 @@ class Centring:
     """The mean φ̄ of the training points in feature space, known by its inner products.
 
     k̃(x, z) = ⟨φ(x) − φ̄, φ(z) − φ̄⟩ = k(x, z) − k̄(x) − k̄(z) + k̄
+
+    Attributes
+    ----------
+    column_means : array of shape (n,)
+        ⟨φ(xᵢ), φ̄⟩ for each training point.
+    total_mean : float
+        ‖φ̄‖².
+
+    Examples
+    --------
+    >>> from mercer import Centring, Gram, Linear
+    >>> centring = Centring.fit(Gram(Linear(), [[1.0], [2.0], [6.0]]))
+    >>> centring.column_means, centring.total_mean  # the mean is 3
+    (array([ 3.,  6., 18.]), 9.0)
     """
 
     column_means: Array
@@ -48,7 +62,26 @@ class Centring:
 
 
 class CentredGram(GramMatrix):
-    """A Gram matrix around the mean of the training points."""
+    """A Gram matrix around the mean of the training points.
+
+    Parameters
+    ----------
+    gram : GramMatrix
+        K.
+    total_mean : float
+        The mean of all values of K on the training points.
+    row_means, column_means : array
+        The means k̄ of the rows and of the columns over the training points.
+
+    Examples
+    --------
+    >>> from mercer import Centring, Gram, Linear
+    >>> gram = Gram(Linear(), [[1.0], [2.0], [6.0]])
+    >>> Centring.fit(gram).apply(gram).dense()  # products of −2, −1 and 3
+    array([[ 4.,  2., -6.],
+           [ 2.,  1., -3.],
+           [-6., -3.,  9.]])
+    """
 
     def __init__(
         self, gram: GramMatrix, total_mean: float, row_means: Array, column_means: Array

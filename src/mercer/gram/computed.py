@@ -37,6 +37,16 @@ class Gram(GramMatrix):
         Number of threads; all cores by default.
     dtype : numpy type, optional
         Type of the values; that of the data by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Gram, Linear
+    >>> gram = Gram(Linear(), [[1.0], [2.0], [3.0]])
+    >>> gram.block(np.array([0]), np.array([1, 2]))
+    array([[2., 3.]])
+    >>> gram.multiply(np.ones((3, 1))).ravel()  # sums of rows, without the matrix
+    array([ 6., 12., 18.])
     """
 
     def __init__(

@@ -31,6 +31,16 @@ class Expansion:
         The xᵢ.
     coefficients : array of shape (n,) or (n, outputs)
         The aᵢ; several columns make a function with several values.
+
+    Examples
+    --------
+    >>> from mercer import Expansion, Linear
+    >>> f = Expansion(Linear(), [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0])
+    >>> f([[1.0, 1.0]]), f.norm()  # f(x) = 3x₁ + 4x₂
+    (array([7.]), 5.0)
+    >>> g = Expansion(Linear(), [[1.0, 0.0]], [3.0])
+    >>> f.inner(g), f.distance(g)
+    (9.0, 4.0)
     """
 
     STATE: ClassVar[State] = {

@@ -28,6 +28,29 @@ class FeatureGram(GramMatrix):
     """The matrix ΦΨᵀ of a finite feature map, never formed unless asked for.
 
     With w = Ψᵀv a product costs one pass over the features, however many rows take part.
+
+    Parameters
+    ----------
+    left : Features
+        Φ, of the rows.
+    right : Features, optional
+        Ψ, of the columns; the same as the rows by default.
+    dtype : numpy type, optional
+        Type of the values; that of the features by default.
+    count : EvaluationCount, optional
+        Where values that were computed are counted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import FeatureGram, Spectrum
+    >>> gram = FeatureGram(Spectrum(k=1).features(["AAC", "CG", "GG"]))
+    >>> gram.multiply(np.ones(3))  # the sums of its rows, without the matrix
+    array([6., 5., 6.])
+    >>> gram.dense()
+    array([[5., 1., 0.],
+           [1., 2., 2.],
+           [0., 2., 4.]])
     """
 
     def __init__(

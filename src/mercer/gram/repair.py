@@ -29,6 +29,16 @@ class Repair:
         The smallest eigenvalue before the repair.
     change : float
         The Frobenius norm of the change, as a share of the norm of the matrix.
+
+    Examples
+    --------
+    >>> from mercer import repair
+    >>> fixed = repair([[0.0, 1.0], [1.0, 0.0]])  # eigenvalues 1 and −1
+    >>> round(fixed.smallest, 6), round(fixed.change, 4)
+    (-1.0, 0.7071)
+    >>> fixed.matrix.round(6)
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
     """
 
     matrix: Array
@@ -69,6 +79,16 @@ def repair(matrix: ArrayLike, method: Method = "clip") -> Repair:
     References
     ----------
     Chen, Garcia, Gupta, Rahimi and Cazzanti, Similarity-based classification, JMLR 2009.
+
+    Examples
+    --------
+    >>> from mercer import repair
+    >>> K = [[0.0, 2.0], [2.0, 0.0]]  # eigenvalues 2 and −2
+    >>> repair(K, "flip").matrix.diagonal().round(6)  # eigenvalues 2 and 2: twice the identity
+    array([2., 2.])
+    >>> repair(K, "shift").matrix.round(6)  # eigenvalues 4 and 0
+    array([[2., 2.],
+           [2., 2.]])
     """
     if method not in ("clip", "flip", "shift"):
         raise InvalidParameter(f"repair: method={method!r} has to be 'clip', 'flip' or 'shift'.")

@@ -42,6 +42,19 @@ class Kernel(Parametrised):
     A kernel of one's own says what it looks at (``encoder``) and compares two batches
     (``compare``, ``compare_self``), or is a formula over statistics (``statistics``,
     ``evaluate``). Everything else follows.
+
+    Examples
+    --------
+    >>> from mercer import RBF, Linear
+    >>> k = 2 * Linear() + RBF(gamma=1.0)
+    >>> k([[1.0], [2.0]]).round(4)  # 2·1·2 + exp(−1) between the two
+    array([[3.    , 4.3679],
+           [4.3679, 9.    ]])
+    >>> k.diag([[1.0], [2.0]])
+    array([3., 9.])
+    >>> k.normalized()([[1.0], [2.0]]).round(4)
+    array([[1.    , 0.8406],
+           [0.8406, 1.    ]])
     """
 
     # Binary operators of NumPy scalars give way to ours.

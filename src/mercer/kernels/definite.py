@@ -7,6 +7,14 @@ class Definite(IntEnum):
     """How much is known of Σᵢⱼ cᵢ cⱼ k(xᵢ, xⱼ) ≥ 0; the order is the order of trust.
 
     ``CONDITIONAL`` kernels satisfy it for all c with Σ cᵢ = 0.
+
+    Examples
+    --------
+    >>> from mercer import RBF, NegativeDistance, Sigmoid
+    >>> (RBF() + RBF() * RBF()).definite.name, NegativeDistance().definite.name
+    ('POSITIVE', 'CONDITIONAL')
+    >>> (RBF() + Sigmoid()).definite.name
+    'INDEFINITE'
     """
 
     INDEFINITE = 0

@@ -25,6 +25,19 @@ class Encoder:
 
     A subclass is a frozen dataclass with ``encode``, which looks at one object at a time and
     remembers nothing. A kernel names its encoder in the class attribute ``encoder``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from mercer import Encoder, Vectors
+    >>> @dataclass(frozen=True)
+    ... class Lengths(Encoder):
+    ...     def encode(self, X, owner):
+    ...         return Vectors(np.array([[float(len(text))] for text in X]))
+    >>> Lengths().encode(["a", "abc"], "my kernel").values
+    array([[1.],
+           [3.]])
     """
 
     STATE: ClassVar[State] = {}

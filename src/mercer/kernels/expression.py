@@ -52,6 +52,18 @@ def parse_kernel(expression: str) -> Kernel:
     with a name are parameters. ``+``, ``*``, ``**``, numbers, brackets, ``exp(k)``,
     ``normalized(k)``, ``k.normalized()`` and ``k.on(columns)`` combine kernels as in Python. A text
     that cannot be read gives :class:`InvalidExpression`, which points at the character.
+
+    Parameters
+    ----------
+    expression : str
+        The text.
+
+    Examples
+    --------
+    >>> from mercer import parse_kernel
+    >>> k = parse_kernel("2 * rbf(0, gamma=0.5) + linear(1)")
+    >>> k([[0.0, 1.0]], [[0.0, 3.0]])  # 2 exp(0) + 1·3
+    array([[5.]])
     """
     if not isinstance(expression, str):
         raise InvalidParameter(
@@ -62,7 +74,19 @@ def parse_kernel(expression: str) -> Kernel:
 
 
 def format_kernel(kernel: Kernel) -> str:
-    """Return the text of a kernel, from which ``parse_kernel`` makes an equal one."""
+    """Return the text of a kernel, from which ``parse_kernel`` makes an equal one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel whose parameters can be written down.
+
+    Examples
+    --------
+    >>> from mercer import RBF, Delta, format_kernel
+    >>> format_kernel(2 * RBF(gamma=0.5).on("age") + Delta().on("sex"))
+    '2 * rbf(age, gamma=0.5) + delta(sex)'
+    """
     return write(kernel)
 
 

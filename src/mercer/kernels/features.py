@@ -19,6 +19,23 @@ class Features:
 
     The keys make two batches comparable even when each holds only the coordinates it has seen:
     ``phi @ psi.T`` matches columns by key. Inside one batch it is the plain product.
+
+    Attributes
+    ----------
+    values : array or CSR matrix of shape (n, m)
+        φ(X).
+    keys : array of shape (m,)
+        The names of the columns.
+
+    Examples
+    --------
+    >>> from mercer import Spectrum
+    >>> k = Spectrum(k=1)
+    >>> phi, psi = k.features(["AAC"]), k.features(["CG"])
+    >>> phi.values.shape, psi.values.shape  # letters A and C, and C and G
+    ((1, 2), (1, 2))
+    >>> phi @ psi.T  # they meet in C
+    array([[1.]])
     """
 
     values: Any

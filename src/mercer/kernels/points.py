@@ -36,7 +36,23 @@ class Leaf(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Rows of numbers, dense (C-contiguous) or CSR, with their squared norms."""
+    """Rows of numbers, dense (C-contiguous) or CSR, with their squared norms.
+
+    Attributes
+    ----------
+    values : array or CSR matrix of shape (n, columns)
+        The rows.
+    names : tuple of str, optional
+        The names of the columns.
+
+    Examples
+    --------
+    >>> from mercer import RBF
+    >>> [leaf] = RBF(gamma=1.0).encode([[3.0, 4.0], [0.0, 1.0]]).leaves.values()
+    >>> leaf.values, leaf.squared_norms
+    (array([[3., 4.],
+           [0., 1.]]), array([25.,  1.]))
+    """
 
     values: Any
     names: tuple[str, ...] | None = None
@@ -124,7 +140,20 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Rows of categories, each a 64-bit code that depends on the value alone."""
+    """Rows of categories, each a 64-bit code that depends on the value alone.
+
+    Attributes
+    ----------
+    codes : array of shape (n, columns)
+        The codes.
+
+    Examples
+    --------
+    >>> from mercer import Delta
+    >>> [leaf] = Delta().encode([["red"], ["blue"], ["red"]]).leaves.values()
+    >>> bool(leaf.codes[0] == leaf.codes[2])
+    True
+    """
 
     codes: np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -158,7 +187,21 @@ class Categories:
 
 @dataclass(frozen=True, eq=False)
 class Objects:
-    """Objects kept as they came, for kernels that are plain Python functions."""
+    """Objects kept as they came, for kernels that are plain Python functions.
+
+    Attributes
+    ----------
+    items : array of objects, of shape (n,)
+        The objects.
+
+    Examples
+    --------
+    >>> from mercer import FunctionKernel
+    >>> k = FunctionKernel(lambda x, z: len(x & z))
+    >>> [leaf] = k.encode([{1, 2}, {2, 3}]).leaves.values()
+    >>> leaf.items
+    array([{1, 2}, {2, 3}], dtype=object)
+    """
 
     items: np.ndarray[Any, Any]
 

@@ -229,6 +229,24 @@ class FunctionKernel(Kernel):
     k(x, z) = f(x, z), called for each pair; with ``vectorized=True`` f takes two batches and
     returns the matrix of all pairs. Say ``positive=True`` if you know that it is positive
     semi-definite.
+
+    Parameters
+    ----------
+    function : callable
+        f, of two objects, or of two batches.
+    vectorized : bool
+        Whether f takes two batches.
+    positive : bool
+        Whether k is known to be positive semi-definite.
+
+    Examples
+    --------
+    >>> from mercer import FunctionKernel
+    >>> common = FunctionKernel(lambda x, z: len(x & z), positive=True)
+    >>> common([{1, 2, 3}, {2, 3}, {9}])
+    array([[3., 2., 0.],
+           [2., 2., 0.],
+           [0., 0., 1.]])
     """
 
     encoder = ObjectEncoder()
@@ -297,6 +315,20 @@ class Precomputed(Kernel):
     k(i, j) = K[i, j]
 
     An object that is none of its rows is given by its values against all of them.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        K.
+
+    Examples
+    --------
+    >>> from mercer import Precomputed
+    >>> k = Precomputed([[2.0, 1.0], [1.0, 3.0]])
+    >>> k([0, 1, 1])
+    array([[2., 1., 1.],
+           [1., 3., 3.],
+           [1., 3., 3.]])
     """
 
     def __init__(self, matrix: Matrix) -> None:

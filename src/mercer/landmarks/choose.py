@@ -59,6 +59,15 @@ class Nystrom:
     Musco and Musco, Recursive sampling for the Nyström method, NIPS 2017 (leverage scores).
     Epperly, Tropp and Webber, Embrace rejection: kernel matrix approximation by accelerated
     randomly pivoted Cholesky, 2024.
+
+    Examples
+    --------
+    >>> from mercer import RBF, KernelRidge, Nystrom, load_data
+    >>> data = load_data("diabetes")
+    >>> machine = KernelRidge(kernel=RBF(), approximation=Nystrom(50), fit_intercept=True)
+    >>> machine = machine.fit(data.X, data.y)
+    >>> machine.dual_coef_.shape  # of 442 rows
+    (50,)
     """
 
     count: int

@@ -40,6 +40,17 @@ class NystromKernel(Mapped):
     References
     ----------
     Williams and Seeger, Using the Nyström method to speed up kernel machines, NIPS 2000.
+
+    Examples
+    --------
+    >>> from mercer import NystromMap, Polynomial
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> k = NystromMap(Polynomial(degree=1), 2).fit(X).approximation_
+    >>> k(X).round(6)  # 1 + xz lies in a plane, which two landmarks span
+    array([[ 1.,  1.,  1.,  1.],
+           [ 1.,  2.,  3.,  4.],
+           [ 1.,  3.,  5.,  7.],
+           [ 1.,  4.,  7., 10.]])
     """
 
     def __init__(self, kernel: Kernel, points: Points, factor: Array) -> None:

@@ -60,6 +60,18 @@ class Certificate:
     status : str
         ``optimal`` if the relative gap is at most 10⁻³, else ``within tolerance`` of the one that
         was asked for, or why the solver stopped before; empty where no solver was asked.
+    problem : str
+        The problem that was solved.
+
+    Examples
+    --------
+    >>> from mercer import SVC, load_data
+    >>> heart = load_data("heart")
+    >>> certificate = SVC().fit(heart.X, heart.y).certificate_
+    >>> certificate.optimal, bool(certificate.dual <= certificate.primal)
+    (True, True)
+    >>> bool(certificate.relative_gap < 1e-3)
+    True
     """
 
     problem: str

@@ -81,25 +81,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
         ``1.0 * RBF(length_scale=1.0)`` by default.
     alpha : float or array of shape (n,)
         Variance of the noise, added to the diagonal of K.
-    optimizer : {"fmin_l_bfgs_b"}, function or None
-        The default is scikit-learn's word; the ascent takes damped Newton steps with the average
-        information as curvature, which need far fewer evaluations than L-BFGS. None keeps the
-        parameters as they are.
-    n_restarts_optimizer : int
-        Further starts of the ascent, drawn between the bounds.
     normalize_y : bool
         Learn from targets of mean 0 and variance 1.
-    fixed : sequence of str
-        Names of parameters of the kernel (see ``kernel.free_parameters()``) that are not learnt.
-    bounds : (low, high) or dict
-        Bounds of the parameters of mercer's kernels, for all or by name.
+    n_targets : int, optional
+        The number of targets, which samples from the prior need before a fit.
     approximation : None, int or Nystrom
         Condition through so many landmarks: time grows with n·M², memory with n·M. What is
         maximised, and published as the evidence, is Titsias' bound, which is never above the
         evidence. Variances away from the landmarks are those of the prior. It needs noise:
         ``alpha``, or ``White()`` in the kernel.
-    time_limit : float, optional
-        Seconds after which the ascent of the evidence stops, at the best parameters until then.
 
     Attributes
     ----------
@@ -116,6 +106,15 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
         Q of K, ``alpha_`` is (Q + αI)⁻¹y and there is no ``L_``.
     evidence_bounds_, residual_trace_
         With an approximation only: bounds of the evidence without it, and tr(K − Q).
+
+    Examples
+    --------
+    >>> from mercer import RBF, GaussianProcessRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 0.0, -1.0]
+    >>> model = GaussianProcessRegressor(RBF(length_scale=1), alpha=0.01, optimizer=None).fit(X, y)
+    >>> mean, std = model.predict([[1.0], [10.0]], return_std=True)
+    >>> abs(mean).round(2), std.round(2)  # far from the data the prior is left: 0 ± 1
+    (array([0.98, 0.  ]), array([0.1, 1. ]))
     """
 
     STATE: ClassVar[State] = {

@@ -75,7 +75,27 @@ class LikelihoodProblem:
 
 @parameters
 class GaussianProcess(KernelMachine):
-    """A prior over functions given by a kernel whose parameters are learnt from the evidence."""
+    """A prior over functions given by a kernel whose parameters are learnt from the evidence.
+
+    Parameters
+    ----------
+    optimizer : {"fmin_l_bfgs_b"}, function or None
+        The default is scikit-learn's word; the ascent takes damped Newton steps with the average
+        information as curvature, which need far fewer evaluations than L-BFGS. None keeps the
+        parameters as they are.
+    n_restarts_optimizer : int
+        Further starts of the ascent, drawn between the bounds.
+    copy_X_train : bool
+        Whether the training data are copied.
+    random_state : int, RandomState or None
+        Draws the further starts.
+    fixed : sequence of str
+        Names of parameters of the kernel (see ``kernel.free_parameters()``) that are not learnt.
+    bounds : (low, high) or dict
+        Bounds of the parameters of mercer's kernels, for all or by name.
+    time_limit : float, optional
+        Seconds after which the ascent of the evidence stops, at the best parameters until then.
+    """
 
     kernel: Kernel | TheirKernel | None = None
     _: KW_ONLY

@@ -107,13 +107,11 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
     ----------
     kernel : Kernel, optional
         ``1.0 * RBF(length_scale=1.0)`` with both parameters fixed by default.
-    optimizer, n_restarts_optimizer, max_iter_predict, warm_start, copy_X_train, random_state
+    max_iter_predict, warm_start
         As in scikit-learn.
     multi_class : {"one_vs_rest", "one_vs_one"}
     n_jobs
         Taken for scikit-learn's sake; all cores work on each fit.
-    fixed, bounds, time_limit
-        As in :class:`GaussianProcessRegressor`.
     approximation : None, int or Nystrom
         A number M of landmarks, or how to choose them: K_nM K_MM⁺ K_Mn stands for K, in time n·M²
         and memory n·M. The parameters of the kernel are learnt without landmarks, on 400 rows or
@@ -126,6 +124,14 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         The approximate evidence, the mean of all where there are several classes.
     certificate_ : Certificate
         How far the modes are from the best ones, for the parameters that were learnt.
+
+    Examples
+    --------
+    >>> from mercer import GaussianProcessClassifier, RBF
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]
+    >>> model = GaussianProcessClassifier(RBF(length_scale=1.0)).fit(X, y)
+    >>> model.predict_proba([[0.5], [2.5]])[:, 1].round(2)  # half way nothing is known
+    array([0.36, 0.5 ])
     """
 
     STATE: ClassVar[State] = {

@@ -38,11 +38,23 @@ def GP(
         Needed where ``X`` is not a matrix of numbers; add ``White()`` to learn the noise.
     n_init : int
         How often the evidence is climbed.
+    random_state : int, RandomState or None
+        Of the starts after the first.
 
     Returns
     -------
     GaussianProcessRegressor
         Fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GP
+    >>> x = np.linspace(0, 6, 30)[:, None]
+    >>> model = GP(x, np.sin(x).ravel())
+    >>> mean, std = model.predict([[3.1], [60.0]], return_std=True)
+    >>> mean[:1].round(2), bool(std[1] > 10 * std[0])  # far away it knows that it knows nothing
+    (array([0.04]), True)
     """
     if kernel is None:
         kernel = _kernel_for(X)

@@ -88,6 +88,15 @@ class KernelLogisticRegression(ClassifierMixin, JudgedMachine, NamedKernelMachin
     ----------
     S. S. Keerthi, K. B. Duan, S. K. Shevade and A. N. Poo, A fast dual algorithm for kernel
     logistic regression, Machine Learning 61 (2005).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelLogisticRegression
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> machine = KernelLogisticRegression(C=10.0).fit(X, [0, 1, 1, 0])  # no line separates them
+    >>> machine.predict(X), machine.predict_proba([[1.5]]).round(2)
+    (array([0, 1, 1, 0]), array([[0.11, 0.89]]))
     """
 
     STATE: ClassVar[State] = {

@@ -254,6 +254,17 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
         One for each machine; two classes, and all with ``multi_class="crammer_singer"``, are one.
     certificate_ : Certificate
         How far the answer is from the best one: of all machines together.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import scale
+    >>> from mercer import LinearSVC, load_data
+    >>> heart = load_data("heart")
+    >>> machine = LinearSVC(penalty="l1", C=0.01).fit(scale(heart.X), heart.y)
+    >>> [name for name, w in zip(heart.columns, machine.coef_[0]) if w]
+    ['chest_pain', 'max_heart_rate', 'angina', 'st_depression', 'vessels', 'thal']
+    >>> machine.certificate_.optimal
+    True
     """
 
     STATE: ClassVar[State] = {**_LinearMachine.STATE, "classes_": LABELS}
@@ -357,6 +368,8 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
 
     Parameters
     ----------
+    dual, tol, C, fit_intercept, intercept_scaling, verbose, random_state, max_iter
+        As in :class:`LinearSVC`.
     epsilon : float
         Errors up to this size cost nothing.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
@@ -368,6 +381,14 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
         As in scikit-learn.
     certificate_ : Certificate
         How far the answer is from the best one.
+
+    Examples
+    --------
+    >>> from mercer import LinearSVR
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> machine = LinearSVR(C=100.0).fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> machine.predict([[10.0]]).round(2), machine.certificate_.optimal
+    (array([21.]), True)
     """
 
     def check_state(self) -> None:

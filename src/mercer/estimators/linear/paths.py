@@ -80,6 +80,14 @@ def enet_path(
     alphas, coefs, dual_gaps : arrays of shape (α,), (columns, α) and (α,)
         The gaps are those of the objective of :class:`ElasticNet`. Several targets come first in
         the shape of the weights, (targets, columns, α).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import enet_path
+    >>> alphas, coefs, gaps = enet_path(np.eye(2), [2.0, 1.0], l1_ratio=0.5, alphas=3)
+    >>> coefs.shape, bool((abs(coefs[:, 0]) <= abs(coefs[:, 2])).all())
+    ((2, 3), True)
     """
     alphas = _count_or_values(alphas, n_alphas)
     unknown = set(params) - {"random_state", "selection", "do_screening"}
@@ -125,6 +133,23 @@ def lasso_path(X: Objects, y: Targets, **options: Any) -> Any:
 
     A drop-in for :func:`sklearn.linear_model.lasso_path`; :func:`enet_path` with ``l1_ratio=1``,
     where the options are explained.
+
+    Parameters
+    ----------
+    X, y : array or sparse matrix, array
+        The data.
+    **options
+        As in :func:`enet_path`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import lasso_path
+    >>> X, y = np.eye(2), [2.0, 1.0]
+    >>> alphas, coefs, gaps = lasso_path(X, y, alphas=[0.75, 0.25])
+    >>> coefs  # yⱼ − 2α, or 0
+    array([[0.5, 1.5],
+           [0. , 0.5]])
     """
     if "l1_ratio" in options:
         raise InvalidParameter("lasso_path has l1_ratio=1; use enet_path for other values.")

@@ -79,6 +79,14 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     References
     ----------
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 6.1.2.
+
+    Examples
+    --------
+    >>> from mercer import PenaltyRegressor, Quantile
+    >>> X, y = [[0.0]] * 5, [1.0, 2.0, 3.0, 4.0, 100.0]
+    >>> model = PenaltyRegressor(Quantile(0.5)).fit(X, y)
+    >>> round(float(model.intercept_), 6), model.certificate_.optimal  # the median
+    (3.0, True)
     """
 
     STATE: ClassVar[State] = {

@@ -69,6 +69,15 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, Lin
         How far the answer is from the best one; with several targets of all together.
     certificates_ : list of Certificate
         One for each target.
+
+    Examples
+    --------
+    >>> from mercer import Ridge
+    >>> model = Ridge(alpha=5.0, fit_intercept=False).fit([[1.0], [2.0]], [1.0, 2.0])
+    >>> model.coef_  # x·y/(x·x + α) = 5/(5 + 5)
+    array([0.5])
+    >>> model.certificate_.optimal
+    True
     """
 
     STATE: ClassVar[State] = {**LINEAR, "solver_": Maybe(TEXT)}

@@ -34,6 +34,14 @@ class WeightPath(NamedTuple):
         The weights.
     dual_gaps : array of shape (α,)
         How far each objective is from the best one at most, summed over targets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ridge_path
+    >>> path = ridge_path(np.eye(2), [1.0, 3.0], alphas=[1.0])
+    >>> path.alphas, path.coefs.ravel()  # y/(1 + α)
+    (array([1.]), array([0.5, 1.5]))
     """
 
     alphas: Array

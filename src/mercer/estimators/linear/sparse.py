@@ -98,6 +98,13 @@ class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions
 
     O. Fercoq, A. Gramfort and J. Salmon, Mind the duality gap: safer rules for the lasso,
     International Conference on Machine Learning (2015).
+
+    Examples
+    --------
+    >>> from mercer import ElasticNet
+    >>> X, y = [[1.0, 1.0], [-1.0, -1.0]], [2.0, -2.0]  # two columns alike
+    >>> ElasticNet(alpha=0.5, fit_intercept=False).fit(X, y).coef_.round(4)  # share the weight
+    array([0.7778, 0.7778])
     """
 
     STATE: ClassVar[State] = {**LINEAR, "dual_gap_": Maybe(CONSTANTS)}
@@ -257,6 +264,17 @@ class Lasso(ElasticNet):
 
     A drop-in for :class:`sklearn.linear_model.Lasso`; see :class:`ElasticNet` for parameters,
     attributes and the method. In the form ‖Xw − y‖² + λ‖w‖₁, λ is 2nα.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import scale
+    >>> from mercer import Lasso, load_data
+    >>> data = load_data("diabetes")
+    >>> model = Lasso(alpha=10.0).fit(scale(data.X), data.y)
+    >>> [name for name, w in zip(data.columns, model.coef_) if w]
+    ['bmi', 'blood_pressure', 'hdl', 'log_triglycerides']
+    >>> bool(model.certificate_.relative_gap < 1e-6)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -152,6 +152,13 @@ class MultipleKernelRegressor(WeightedMachine, SVR):
     Parameters, attributes and references as in :class:`MultipleKernelClassifier`, without
     ``"easymkl"``, which needs classes; C, epsilon and the rest as in :class:`SVR`.
 
+    Parameters
+    ----------
+    C, epsilon
+        As in :class:`SVR`.
+    method, p, balance, normalise
+        As in :class:`MultipleKernelClassifier`.
+
     Examples
     --------
     >>> from mercer import MultipleKernelRegressor, RBF, load_data

@@ -126,6 +126,16 @@ class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
     ----------
     M. Aizerman, E. Braverman and L. Rozonoer, Theoretical foundations of the potential function
     method in pattern recognition learning, Automation and Remote Control 25 (1964).
+
+    Examples
+    --------
+    >>> from mercer import KernelPerceptron, Polynomial
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> machine = KernelPerceptron(Polynomial(degree=2)).fit(X, y)
+    >>> machine.predict(X), machine.status_
+    (array([0, 1, 1, 0]), 'optimal')
+    >>> bool(machine.mistakes_[0] <= machine.mistake_bound_[0])
+    True
     """
 
     STATE: ClassVar[State] = {

@@ -93,6 +93,14 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
     ----------
     D. Rumelhart, G. Hinton and R. Williams, Learning representations by back-propagating errors,
     Nature 323 (1986).
+
+    Examples
+    --------
+    >>> from mercer import MLPClassifier
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> model = MLPClassifier((8,), "tanh", solver="lbfgs", random_state=0).fit(X, y)
+    >>> model.predict(X)
+    array([0, 1, 1, 0])
     """
 
     STATE: ClassVar[State] = {
@@ -248,6 +256,15 @@ class MLPRegressor(RegressorMixin, MultilayerPerceptron):
         As in :class:`MLPClassifier`; scores are R².
     n_layers_, n_outputs_, out_activation_, n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import MLPRegressor
+    >>> x = np.linspace(-1, 1, 30)[:, None]
+    >>> model = MLPRegressor("squared_error", 10, solver="lbfgs", max_iter=999, random_state=0)
+    >>> round(model.fit(x, abs(x).ravel()).score(x, abs(x).ravel()), 2)
+    1.0
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

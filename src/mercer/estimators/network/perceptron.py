@@ -181,6 +181,15 @@ class Adaline(OnlineClassifier):
     References
     ----------
     B. Widrow and M. Hoff, Adaptive switching circuits, IRE WESCON Convention Record 4 (1960).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Adaline
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> model = Adaline().fit(X, [0, 0, 1, 1])
+    >>> model.coef_.round(1)  # least squares: Σ xy/Σ x² = 6/10
+    array([[0.6]])
     """
 
     _loss = OnlineLoss.WIDROW_HOFF

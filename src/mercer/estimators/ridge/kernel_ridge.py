@@ -129,6 +129,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMa
         The method that was used.
     path_ : RidgePath
         The errors of all values of λ, where one was chosen.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge, Polynomial
+    >>> squares = KernelRidge(1e-6, kernel=Polynomial(degree=2))
+    >>> squares = squares.fit([[0], [1], [2], [3]], [0, 1, 4, 9])
+    >>> squares.predict([[4.0], [10.0]]).round(2)
+    array([ 16., 100.])
+    >>> squares.certificate_.optimal
+    True
     """
 
     dual_coef_: Array = field(init=False)

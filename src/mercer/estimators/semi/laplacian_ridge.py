@@ -76,6 +76,17 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
     References
     ----------
     M. Belkin, P. Niyogi and V. Sindhwani, Manifold regularization, JMLR 7 (2006).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import LaplacianRidge
+    >>> X = np.linspace(0, 1, 21)[:, None]
+    >>> y = np.full(21, np.nan)
+    >>> y[0], y[20] = -1.0, 1.0
+    >>> model = LaplacianRidge(alpha=0.01, smoothness=0.1).fit(X, y)
+    >>> model.predict([[0.1], [0.9]]).round(1), model.certificate_.optimal
+    (array([-0.7,  0.7]), True)
     """
 
     STATE: ClassVar[State] = {

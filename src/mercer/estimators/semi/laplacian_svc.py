@@ -122,6 +122,18 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     M. Belkin, P. Niyogi and V. Sindhwani, Manifold regularization, JMLR 7 (2006).
     S. Melacci and M. Belkin, Laplacian support vector machines trained in the primal, JMLR 12
     (2011).
+
+    Examples
+    --------
+    Two labels and two clusters:
+
+    >>> import numpy as np
+    >>> from mercer import LaplacianSVC
+    >>> X = np.concatenate([np.linspace(0, 1, 20), np.linspace(3, 4, 20)])[:, None]
+    >>> y = np.full(40, -1)
+    >>> y[0], y[39] = 0, 1
+    >>> LaplacianSVC(n_neighbors=3).fit(X, y).transduction_.reshape(2, 20).mean(axis=1)
+    array([0., 1.])
     """
 
     STATE: ClassVar[State] = {

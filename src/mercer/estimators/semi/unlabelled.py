@@ -95,6 +95,14 @@ def labelled_folds(
         The mark of points without a label.
     random_state : int, RandomState or None
         The shuffling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import labelled_folds
+    >>> y = np.array([0, 1, 0, 1, -1, -1])  # two rows without a label
+    >>> [sorted(test.tolist()) for train, test in labelled_folds(y, 2, random_state=0)]
+    [[2, 3], [0, 1]]
     """
     labels, known = partial_labels(y, unlabelled)
     rest = np.setdiff1d(np.arange(len(labels)), known)

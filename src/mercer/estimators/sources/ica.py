@@ -158,6 +158,17 @@ class ICA(LinearSources):
     References
     ----------
     A. Hyvärinen, E. Oja, Independent component analysis: algorithms and applications, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ICA
+    >>> from mercer.independence import amari_distance
+    >>> mixing = np.array([[1.0, 0.5], [0.3, 1.0]])
+    >>> sources = np.random.default_rng(0).uniform(size=(2_000, 2))
+    >>> model = ICA(random_state=0).fit(sources @ mixing.T)
+    >>> bool(amari_distance(model.components_, mixing) < 0.05), model.gaussian_
+    (True, array([False, False]))
     """
 
     STATE: ClassVar[State] = {

@@ -311,6 +311,15 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
     References
     ----------
     Rudi, Carratino and Rosasco, Falkon: an optimal large scale kernel method, NIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import StreamedRidge
+    >>> X = np.linspace(0, 6, 500)[:, None]
+    >>> model = StreamedRidge(alpha=1e-3, approximation=30).fit(X, np.sin(X).ravel())
+    >>> model.predict([[1.0], [5.0]]).round(3), np.sin([1.0, 5.0]).round(3)
+    (array([ 0.842, -0.959]), array([ 0.841, -0.959]))
     """
 
     STATE: ClassVar[State] = {

@@ -106,6 +106,14 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         may be from the best one of all: ``approximation_cost``. It is that of the last pass, whose
         rounding is not bounded; :func:`certify` bounds it.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from mercer import ArrayChunks, StreamedClassifier, load_data
+    >>> heart = load_data("heart")
+    >>> machine = StreamedClassifier(approximation=50).fit(ArrayChunks(heart.X, heart.y))
+    >>> bool(machine.score(heart.X, heart.y) > 0.8), machine.certificate_.optimal
+    (True, True)
     """
 
     STATE: ClassVar[State] = {

@@ -109,6 +109,15 @@ class KernelDiscriminant(
         The kernel with its parameters settled on the training data.
     residual_trace_ : float
         With an approximation only: tr(K − K_nM K_MM⁺ K_Mn).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDiscriminant
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> inside = (X**2).sum(axis=1) < 1
+    >>> KernelDiscriminant().fit(X, inside).predict([[0.0, 0.0], [2.0, 0.0], [0.0, -2.0]])
+    array([ True, False, False])
     """
 
     STATE: ClassVar[State] = {

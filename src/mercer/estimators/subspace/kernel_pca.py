@@ -132,6 +132,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
     residual_trace_ : float
         With an approximation only: tr(K − K_nM K_MM⁺ K_Mn). No eigenvalue of the centred K is more
         than this above that of its approximation, and none is below it.
+
+    Examples
+    --------
+    >>> from mercer import KernelPCA, Spectrum
+    >>> KernelPCA(1).fit([[-1.0], [0.0], [1.0]]).eigenvalues_.round(6)  # n times the variance 2/3
+    array([2.])
+    >>> words = KernelPCA(1, kernel=Spectrum(k=2)).fit_transform(["ACACAC", "CACACA", "GTGTGT"])
+    >>> bool(words[0] * words[1] > 0), bool(words[0] * words[2] > 0)  # which are on one side
+    (True, False)
     """
 
     STATE: ClassVar[State] = {

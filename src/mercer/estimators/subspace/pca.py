@@ -86,6 +86,14 @@ class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         The mean of the eigenvalues that are left out.
     choice_ : str
         The method, and why it was chosen.
+
+    Examples
+    --------
+    >>> from mercer import PCA
+    >>> X = [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]  # points of a line
+    >>> model = PCA(n_components=1).fit(X)
+    >>> abs(model.components_).round(4), model.explained_variance_ratio_.round(4)
+    (array([[0.4472, 0.8944]]), array([1.]))
     """
 
     STATE: ClassVar[State] = {

@@ -58,6 +58,15 @@ class Whitening(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         The variance of each direction kept.
     rank_ : int
         How many directions have any variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Whitening
+    >>> X = np.random.default_rng(0).normal(size=(100, 2)) @ [[3.0, 1.0], [0.0, 0.1]]
+    >>> Z = Whitening().fit_transform(X)
+    >>> bool(np.allclose(np.cov(Z.T), np.eye(2)))
+    True
     """
 
     STATE: ClassVar[State] = {

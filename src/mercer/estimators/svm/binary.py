@@ -39,6 +39,20 @@ class BinaryMachine:
         The upper bounds Cᵢ.
     certificate_ : Certificate
         How far the answer is from the best one; None inside of a machine not judged yet.
+    values : array
+        f at the training rows, without the bias.
+    kernel : Kernel
+        The kernel, settled.
+    points : Points
+        The training objects, encoded.
+
+    Examples
+    --------
+    >>> from mercer import SVC, Linear
+    >>> machine = SVC(Linear(), C=10.0).fit([[0.0], [1.0], [3.0]], ["no", "no", "yes"])
+    >>> between = machine.machines_[0]
+    >>> between.alpha_.round(3), round(between.intercept_, 3)  # f(x) = x − 2
+    (array([0. , 0.5, 0.5]), -2.0)
     """
 
     classes: tuple[Any, Any]

@@ -78,6 +78,16 @@ class SVC(Classifier):
     machines_ : list of BinaryMachine
         One for each binary problem; for two classes its attributes (``alpha_``, ``slack_``,
         ``margin_``, ``expansion_`` …) are those of the classifier too.
+
+    Examples
+    --------
+    >>> from mercer import SVC, Spectrum
+    >>> words = ["ACACAC", "CACACA", "GTGTGT", "TGTGTG"]
+    >>> machine = SVC(Spectrum(k=2)).fit(words, ["ac", "ac", "gt", "gt"])
+    >>> machine.predict(["CCACAA", "GGTGTT"])
+    array(['ac', 'gt'], dtype='<U2')
+    >>> machine.certificate_.optimal
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -267,6 +277,21 @@ class NuSVC(Classifier):
     ν bounds the share of margin errors from above and that of support vectors from below.
     A drop-in for ``sklearn.svm.NuSVC``; parameters, ``approximation`` among them, and attributes as
     in :class:`SVC`.
+
+    Parameters
+    ----------
+    nu : float or "auto"
+        ν in (0, 1].
+
+    Examples
+    --------
+    >>> from mercer import NuSVC, load_data
+    >>> heart = load_data("heart")
+    >>> machine = NuSVC(nu=0.3).fit(heart.X, heart.y)
+    >>> bool(machine.n_support_.sum() >= 0.3 * len(heart.y))
+    True
+    >>> machine.certificate_.optimal
+    True
     """
 
     _path = ("nu",)

@@ -195,6 +195,24 @@ class SVR(_Regressor):
 
     A drop-in for ``sklearn.svm.SVR``; ``kernel``, ``time_limit``, ``strict``, ``approximation``,
     ``certificate_`` and ``residual_trace_`` as in :class:`SVC`, and so is ``C="auto"``.
+
+    Parameters
+    ----------
+    C : float or "auto"
+        The weight of the errors against the penalty.
+    epsilon : float
+        Errors up to this size cost nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import RBF, SVR
+    >>> x = np.linspace(0, 2 * np.pi, 40)[:, None]
+    >>> machine = SVR(RBF(length_scale=1.0), C=100.0, epsilon=0.1).fit(x, np.sin(x).ravel())
+    >>> float(np.abs(machine.predict(x) - np.sin(x).ravel()).max().round(2))
+    0.1
+    >>> len(machine.support_)  # of 40 points, those at the walls of the tube
+    6
     """
 
     _path = ("epsilon", "C")
@@ -220,6 +238,22 @@ class NuSVR(_Regressor):
     ν bounds the share of points outside the tube from above and that of support vectors from
     below; the width found is ``epsilon_``. A drop-in for ``sklearn.svm.NuSVR``; the rest is as in
     :class:`SVR`, ``approximation`` included.
+
+    Parameters
+    ----------
+    C : float or "auto"
+        The weight of the errors against the penalty.
+    nu : float or "auto"
+        ν in (0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NuSVR, RBF
+    >>> x = np.linspace(0, 2 * np.pi, 40)[:, None]
+    >>> machine = NuSVR(RBF(length_scale=1.0), C=100.0, nu=0.2).fit(x, np.sin(x).ravel())
+    >>> len(machine.support_) >= 0.2 * 40, machine.certificate_.optimal
+    (True, True)
     """
 
     STATE: ClassVar[State] = {**_Regressor.STATE, "biases_": Numbers(2)}
@@ -255,6 +289,22 @@ class OneClassSVM(OutlierMixin, _OneFunction):
 
     A drop-in for ``sklearn.svm.OneClassSVM``; ``kernel``, ``time_limit``, ``strict``,
     ``approximation``, ``certificate_`` and ``residual_trace_`` as in :class:`SVC`.
+
+    Parameters
+    ----------
+    nu : float
+        ν in (0, 1]: at most this share of the training rows are outliers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> machine = OneClassSVM(nu=0.1).fit(X)
+    >>> machine.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    >>> machine.certificate_.optimal
+    True
     """
 
     STATE: ClassVar[State] = {**_OneFunction.STATE, "offset_": Numbers(1)}

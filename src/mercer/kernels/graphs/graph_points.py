@@ -30,6 +30,14 @@ class Graph:
         The number of nodes; by default as many as there are labels, or as ``edges`` mention.
     directed : bool
         Whether (u, v) leads from u to v only.
+
+    Examples
+    --------
+    >>> from mercer import Graph, WeisfeilerLehman
+    >>> water = Graph([(0, 1), (0, 2)], labels=["O", "H", "H"])
+    >>> hydroxide = Graph([(0, 1)], labels=["O", "H"])
+    >>> WeisfeilerLehman(rounds=0)([water], [hydroxide])  # one O each, two H and one
+    array([[3.]])
     """
 
     edges: Any = ()

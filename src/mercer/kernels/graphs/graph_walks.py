@@ -93,6 +93,14 @@ class ProductGraph:
     adjacency : sparse array of shape (pairs, pairs)
         A×: an arc leads from one pair to another where both graphs have an arc, with the same
         label; its weight is the product of both.
+
+    Examples
+    --------
+    >>> from mercer import Graph, product_graph
+    >>> edge = Graph([(0, 1)])
+    >>> both = product_graph(edge, edge)
+    >>> len(both.nodes), both.adjacency.toarray().sum(axis=1)  # (0, 0) leads to (1, 1) only
+    (4, array([1., 1., 1., 1.]))
     """
 
     nodes: IntArray

@@ -50,11 +50,29 @@ class RandomWalk(Kernel):
     ``label``, ``edge_label`` and ``weight`` name the attributes of networkx graphs; None ignores
     labels or weights, whatever the form of the graphs.
 
+    Parameters
+    ----------
+    decay : float
+        λ.
+    degree_normalized : bool
+        Whether the weights of arcs are divided by the roots of those around them.
+    tottering : bool
+        Whether a walk may turn round on the edge that it came by.
+    label, edge_label, weight : str or None
+        The attributes of networkx graphs that hold labels and weights.
+
     References
     ----------
     Gärtner, Flach and Wrobel, On graph kernels: hardness results and efficient alternatives,
     2003. Vishwanathan, Schraudolph, Kondor and Borgwardt, Graph kernels, 2010. Mahé, Ueda, Akutsu,
     Perret and Vert, Extensions of marginalized graph kernels, 2004.
+
+    Examples
+    --------
+    >>> from mercer import Graph, RandomWalk
+    >>> edge = Graph([(0, 1)])
+    >>> RandomWalk(decay=0.1)([edge]).round(4)  # four pairs of walks of each length: 4/(1 − λ)
+    array([[4.4444]])
     """
 
     definite = Definite.POSITIVE

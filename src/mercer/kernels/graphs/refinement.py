@@ -38,10 +38,31 @@ class WeisfeilerLehman(CountedFeatures):
     ``label`` and ``edge_label`` name the attributes of networkx graphs that hold the labels; None
     ignores labels, whatever the form of the graphs.
 
+    Parameters
+    ----------
+    rounds : int
+        R.
+    start : {"labels", "degrees"}
+        The labels of nodes in round 0.
+    label, edge_label : str or None
+        The attributes of networkx graphs that hold labels of nodes and edges.
+
     References
     ----------
     Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt, Weisfeiler-Lehman graph
     kernels, 2011.
+
+    Examples
+    --------
+    >>> from mercer import Graph, WeisfeilerLehman
+    >>> path = Graph([(0, 1), (1, 2)], labels=["C", "C", "O"])
+    >>> ring = Graph([(0, 1), (1, 2), (0, 2)], labels=["C", "C", "O"])
+    >>> WeisfeilerLehman(rounds=0)([path, ring])  # labels alone: 2² + 1²
+    array([[5., 5.],
+           [5., 5.]])
+    >>> WeisfeilerLehman(rounds=1)([path, ring])  # and one C with a C and an O beside it
+    array([[ 8.,  7.],
+           [ 7., 10.]])
     """
 
     def __init__(
@@ -139,10 +160,24 @@ class WeisfeilerLehmanOptimalAssignment(WeisfeilerLehman):
     Two nodes are worth as many points as there are rounds in which their labels agree; k is the
     value of the best assignment of the nodes of x to those of z.
 
+    Parameters
+    ----------
+    rounds, start, label, edge_label
+        As in :class:`WeisfeilerLehman`.
+
     References
     ----------
     Kriege, Giscard and Wilson, On valid optimal assignment kernels and applications to graph
     classification, 2016.
+
+    Examples
+    --------
+    >>> from mercer import Graph, WeisfeilerLehmanOptimalAssignment
+    >>> path = Graph([(0, 1), (1, 2)])
+    >>> ring = Graph([(0, 1), (1, 2), (0, 2)])
+    >>> WeisfeilerLehmanOptimalAssignment(rounds=1)([path, ring])  # 3 alike, one of degree 2
+    array([[6., 4.],
+           [4., 6.]])
     """
 
     def place_shares(self, point: Points) -> Features:
@@ -177,9 +212,25 @@ class ShortestPath(CountedFeatures):
     be ≥ 0 and are compared to 9 digits. Pairs without a path do not count, labels of edges
     neither.
 
+    Parameters
+    ----------
+    label : str or None
+        The attribute of networkx graphs that holds labels of nodes; None ignores labels.
+    weight : str or None
+        The attribute that holds the lengths of edges; None takes 1 for each.
+
     References
     ----------
     Borgwardt and Kriegel, Shortest-path kernels on graphs, 2005.
+
+    Examples
+    --------
+    >>> from mercer import Graph, ShortestPath
+    >>> path = Graph([(0, 1), (1, 2)])
+    >>> ring = Graph([(0, 1), (1, 2), (0, 2)])
+    >>> ShortestPath()([path, ring])  # 4 and 6 ordered pairs of distance 1, 2 and 0 of distance 2
+    array([[20., 24.],
+           [24., 36.]])
     """
 
     def __init__(self, *, label: Parameter = "label", weight: Parameter = None) -> None:

@@ -110,9 +110,27 @@ class DTW(_SeriesKernel):
     of time of an array with several
     channels: ``"last"`` (channels, time) or ``"first"``.
 
+    Parameters
+    ----------
+    band : float or None
+        How far paths may stray from the diagonal; None sets no limit.
+    gamma : float or str
+        γ; a number, ``"median"`` or ``"scale"``.
+    time : {"last", "first"}
+        The axis of time.
+
     References
     ----------
     Sakoe and Chiba, Dynamic programming algorithm optimization for spoken word recognition, 1978.
+
+    Examples
+    --------
+    >>> from mercer import DTW
+    >>> early, late, flat = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]
+    >>> DTW(gamma=1.0)([early, late, flat]).round(4)  # a shifted bump costs nothing
+    array([[1.    , 1.    , 0.3679],
+           [1.    , 1.    , 0.3679],
+           [0.3679, 0.3679, 1.    ]])
     """
 
     definite = Definite.INDEFINITE
@@ -164,6 +182,23 @@ def dtw_distances(
     """Return the warping distances D(x, z) of all series of ``X`` and ``Y`` (default X).
 
     D is the least Σ ‖xᵢ − zⱼ‖² over warping paths, without a square root; see :class:`DTW`.
+
+    Parameters
+    ----------
+    X, Y : series
+        Lists or arrays of series, of any lengths.
+    band : float or None
+        How far paths may stray from the diagonal, as in :class:`DTW`.
+    time : {"last", "first"}
+        The axis of time of arrays with several channels.
+
+    Examples
+    --------
+    >>> from mercer import dtw_distances
+    >>> dtw_distances([[0, 1, 0, 0], [0, 0, 1, 0], [0, 0]])
+    array([[0., 0., 1.],
+           [0., 0., 1.],
+           [1., 1., 0.]])
     """
     kernel = DTW(band, gamma=1.0, time=time)
     A = kernel.encode(X)
@@ -208,9 +243,25 @@ class GlobalAlignment(_SeriesKernel):
     ``"median"`` (the median distance of two points, times √T). ``time`` is the axis of time of an
     array with several channels: ``"last"`` (channels, time) or ``"first"``.
 
+    Parameters
+    ----------
+    sigma : float or str
+        σ; a number, ``"scale"`` or ``"median"``.
+    band : float or None
+        The width of the triangular weights; None gives all pairs of points the weight 1.
+    time : {"last", "first"}
+        The axis of time.
+
     References
     ----------
     Cuturi, Fast global alignment kernels, 2011.
+
+    Examples
+    --------
+    >>> from mercer import GlobalAlignment
+    >>> k = GlobalAlignment(sigma=1.0)
+    >>> k([[0, 1, 0, 0]], [[0, 1, 0, 0], [0, 0, 1, 0], [5, 5, 5, 5]]).round(3)
+    array([[1.   , 0.698, 0.   ]])
     """
 
     definite = Definite.POSITIVE

@@ -174,10 +174,25 @@ class Spectrum(KmerKernel):
     first if case means nothing in it. A string shorter than k has no k-mers. Counting takes time
     in proportion to the length of the strings.
 
+    Parameters
+    ----------
+    k : int
+        The number of letters in a k-mer.
+    weighting : {"count", "frequency", "binary"}
+        What stands for a k-mer: how often it occurs, its share, or 1.
+
     References
     ----------
     Leslie, Eskin and Noble, The spectrum kernel: a string kernel for SVM protein classification,
     2002.
+
+    Examples
+    --------
+    >>> from mercer import Spectrum
+    >>> Spectrum(k=2)(["ACAC", "CACA", "GGGG"])  # ACAC holds AC twice and CA once
+    array([[5., 4., 0.],
+           [4., 5., 0.],
+           [0., 0., 9.]])
     """
 
     def __init__(self, k: int = 3, weighting: str = "count") -> None:
@@ -202,10 +217,29 @@ class Mismatch(KmerKernel):
     mismatch; case counts. ``weighting`` is that of :class:`Spectrum`. Each window has
     Σᵢ C(k, i)(a − 1)ⁱ patterns in an alphabet of a letters.
 
+    Parameters
+    ----------
+    k : int
+        The number of letters in a k-mer.
+    m : int
+        The most wrong letters, 0 ≤ m < k.
+    alphabet : str
+        The letters that stand in for others.
+    weighting : {"count", "frequency", "binary"}
+        As in :class:`Spectrum`.
+
     References
     ----------
     Leslie, Eskin, Cohen, Weston and Noble, Mismatch string kernels for discriminative protein
     classification, 2004.
+
+    Examples
+    --------
+    >>> from mercer import Mismatch, Spectrum
+    >>> Spectrum(k=3)(["ACG"], ["ACT", "TTT"])
+    array([[0., 0.]])
+    >>> Mismatch(k=3, m=1)(["ACG"], ["ACT", "TTT"])  # ACA, ACC, ACG and ACT are near both
+    array([[4., 0.]])
     """
 
     def __init__(
@@ -239,10 +273,25 @@ class GappyKmer(KmerKernel):
     ``weighting`` is that of :class:`Spectrum`; any character is a letter, and case counts. A
     string shorter than k + g has no windows.
 
+    Parameters
+    ----------
+    k : int
+        The number of letters that count.
+    g : int
+        The number of letters of the window that do not.
+    weighting : {"count", "frequency", "binary"}
+        As in :class:`Spectrum`.
+
     References
     ----------
     Ghandi, Lee, Mohammad-Noori and Beer, Enhanced regulatory sequence prediction using gapped
     k-mer features, 2014.
+
+    Examples
+    --------
+    >>> from mercer import GappyKmer
+    >>> GappyKmer(k=2, g=1)(["ACG"], ["ACG", "ATG"])  # of AC·, A·G and ·CG they share A·G
+    array([[3., 1.]])
     """
 
     def __init__(self, k: int = 3, g: int = 1, weighting: str = "count") -> None:

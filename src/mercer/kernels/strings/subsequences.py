@@ -143,10 +143,28 @@ class Subsequence(Kernel):
     string, which takes time in proportion to its length; else each pair takes k times the product
     of both lengths.
 
+    Parameters
+    ----------
+    k : int
+        The number of letters of u.
+    decay : float
+        λ in [0, 1], the price of each letter that is left out.
+    weighting : {"gaps", "length"}
+        What λ is the price of.
+    lengths : {"all"}, list or None
+        The weights of subsequences of 1, 2 … k letters.
+
     References
     ----------
     Lodhi, Saunders, Shawe-Taylor, Cristianini and Watkins, Text classification using string
     kernels, 2002.
+
+    Examples
+    --------
+    >>> from mercer import Subsequence
+    >>> k = Subsequence(k=2, decay=0.5)
+    >>> k(["cat"], ["cat", "cart"])  # ca, at and, with one gap, ct: 1 + 1 + ¼ and 1 + ½ + ⅛
+    array([[2.25 , 1.625]])
     """
 
     definite = Definite.POSITIVE

@@ -32,9 +32,29 @@ class Subtree(CountedFeatures):
     out. With ``ordered=False`` the order of children does not matter, as in phylogenies. Trees are
     nested tuples ``("S", ("NP", "she"), "runs")``, texts in brackets or in newick.
 
+    Parameters
+    ----------
+    decay : float
+        λ > 0.
+    leaves : bool
+        Whether single leaves count.
+    ordered : bool
+        Whether the order of children matters.
+
     References
     ----------
     Vishwanathan and Smola, Fast kernels for string and tree matching, 2003.
+
+    Examples
+    --------
+    >>> from mercer import Subtree
+    >>> trees = ["(S (NP she) (VP runs))", "(S (VP runs) (NP she))"]
+    >>> Subtree()(trees)  # NP and VP with their words, and the words
+    array([[5., 4.],
+           [4., 5.]])
+    >>> Subtree(ordered=False)(trees)  # and the whole
+    array([[5., 5.],
+           [5., 5.]])
     """
 
     encoder = TreeEncoder()
@@ -74,9 +94,24 @@ class SubsetTree(Kernel):
 
     Trees are nested tuples ``("S", ("NP", "she"), "runs")``, texts in brackets or in newick.
 
+    Parameters
+    ----------
+    decay : float
+        λ > 0.
+    leaves : bool
+        Whether single leaves count.
+
     References
     ----------
     Collins and Duffy, Convolution kernels for natural language, 2001.
+
+    Examples
+    --------
+    >>> from mercer import SubsetTree
+    >>> trees = ["(S (NP she) (VP runs))", "(S (NP she) (VP sings))"]
+    >>> SubsetTree(decay=1.0)(trees)  # they share NP, S, and S with NP
+    array([[6., 3.],
+           [3., 6.]])
     """
 
     definite = Definite.POSITIVE

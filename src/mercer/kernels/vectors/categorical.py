@@ -64,6 +64,14 @@ class Delta(_Categorical):
     """Equality of categories; of several columns, of all of them.
 
     k(x, z) = 1 if x = z, else 0
+
+    Examples
+    --------
+    >>> from mercer import Delta
+    >>> Delta()([["red"], ["blue"], ["red"]])
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
     """
 
     divisible = True
@@ -84,6 +92,12 @@ class Overlap(_Categorical):
     """Share of the columns in which two rows of categories agree.
 
     k(x, z) = (1/d) Σⱼ [xⱼ = zⱼ]
+
+    Examples
+    --------
+    >>> from mercer import Overlap
+    >>> Overlap()([["red", "large"]], [["red", "small"], ["blue", "small"]])
+    array([[0.5, 0. ]])
     """
 
     over_columns = Over.SUM

@@ -47,6 +47,20 @@ class Constant(Kernel):
     """The same value for all pairs.
 
     k(x, z) = c, c ≥ 0
+
+    Parameters
+    ----------
+    value : float
+        c.
+
+    Examples
+    --------
+    A constant beside another kernel is a prior of the intercept:
+
+    >>> from mercer import Constant, Linear
+    >>> (Linear() + Constant(2.0))([[1.0], [3.0]])
+    array([[ 3.,  5.],
+           [ 5., 11.]])
     """
 
     definite = Definite.POSITIVE
@@ -88,6 +102,21 @@ class White(Kernel):
 
     k(x, z) = s where x and z are the very same object, else 0. An equal object in another batch
     is not the same: ``k(X)`` is s times the identity, ``k(X, X.copy())`` is zero.
+
+    Parameters
+    ----------
+    noise : float
+        The variance s ≥ 0.
+
+    Examples
+    --------
+    >>> from mercer import RBF, White
+    >>> noisy = RBF(gamma=1.0) + White(noise=0.1)
+    >>> noisy([[0.0], [0.0]])  # two measurements at one place
+    array([[1.1, 1. ],
+           [1. , 1.1]])
+    >>> noisy([[0.0]], [[0.0]])  # the same place in another batch
+    array([[1.]])
     """
 
     definite = Definite.POSITIVE

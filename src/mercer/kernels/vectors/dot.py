@@ -42,6 +42,13 @@ class Linear(_Dot):
     """Linear kernel, the dot product itself.
 
     k(x, z) = ⟨x, z⟩
+
+    Examples
+    --------
+    >>> from mercer import Linear
+    >>> Linear()([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
     """
 
     definite = Definite.POSITIVE
@@ -59,6 +66,12 @@ class Cosine(_Dot):
     """Cosine of the angle between two vectors; 0 where one of them is 0.
 
     k(x, z) = ⟨x, z⟩/(‖x‖ ‖z‖)
+
+    Examples
+    --------
+    >>> from mercer import Cosine
+    >>> Cosine()([[3.0, 4.0]], [[6.0, 8.0], [4.0, -3.0], [1.0, 0.0], [0.0, 0.0]])
+    array([[1. , 0. , 0.6, 0. ]])
     """
 
     definite = Definite.POSITIVE
@@ -119,6 +132,21 @@ class Polynomial(_AffineDot):
     """Polynomial kernel.
 
     k(x, z) = (γ⟨x, z⟩ + c)^d; positive semi-definite for γ, c ≥ 0 and a whole d
+
+    Parameters
+    ----------
+    degree : float
+        The exponent d.
+    gamma : float or str
+        γ; a number, or ``"scale"``: 1/(d·Var X) with d columns.
+    coef0 : float
+        The constant c.
+
+    Examples
+    --------
+    >>> from mercer import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[1.0, 2.0], [2.0, -1.0]])  # (5 + 1)² and (0 + 1)²
+    array([[36.,  1.]])
     """
 
     def __init__(self, degree: float = 3, gamma: float | str = 1.0, coef0: float = 1.0) -> None:
@@ -175,6 +203,22 @@ class Sigmoid(_AffineDot):
     """Sigmoid kernel, of neural networks; not positive semi-definite in general.
 
     k(x, z) = tanh(γ⟨x, z⟩ + c)
+
+    Parameters
+    ----------
+    gamma : float or str
+        γ; a number, or ``"scale"``: 1/(d·Var X) with d columns.
+    coef0 : float
+        The constant c.
+
+    Examples
+    --------
+    >>> from mercer import Sigmoid
+    >>> k = Sigmoid(gamma=0.5, coef0=-1.0)
+    >>> k([[2.0]], [[1.0], [5.0]]).round(4)  # tanh 0 and tanh 4
+    array([[0.    , 0.9993]])
+    >>> k.definite.name
+    'INDEFINITE'
     """
 
     definite = Definite.INDEFINITE

@@ -86,6 +86,19 @@ class Monomials(FeatureKernel):
     """All monomials up to a degree, each with weight 1.
 
     φ(x) = (1, x₁, x₂, …, x₁², x₁x₂, …), k(x, z) = φ(x)·φ(z)
+
+    Parameters
+    ----------
+    degree : int
+        The largest degree.
+
+    Examples
+    --------
+    >>> from mercer import Monomials
+    >>> Monomials(degree=2).features([[2.0, 3.0]]).toarray()  # 1, x₁, x₂ and their products
+    array([[1., 2., 3., 4., 6., 9.]])
+    >>> Monomials(degree=2)([[2.0, 3.0]], [[1.0, 1.0]])
+    array([[25.]])
     """
 
     def __init__(self, degree: int = 2) -> None:
@@ -108,6 +121,23 @@ class GaussianBasis(FeatureKernel):
     """Gaussian basis functions at given centres.
 
     φⱼ(x) = exp(−‖x − cⱼ‖²/(2σ²)), k(x, z) = φ(x)·φ(z)
+
+    Parameters
+    ----------
+    centres : array of shape (m, columns)
+        The centres cⱼ.
+    sigma : float
+        The width σ > 0.
+
+    Examples
+    --------
+    >>> from mercer import GaussianBasis
+    >>> basis = GaussianBasis(centres=[[0.0], [2.0]], sigma=1.0)
+    >>> basis.features([[0.0], [1.0]]).toarray().round(4)
+    array([[1.    , 0.1353],
+           [0.6065, 0.6065]])
+    >>> basis([[0.0]], [[1.0]]).round(4)  # (1 + exp(−2)) exp(−½)
+    array([[0.6886]])
     """
 
     def __init__(self, centres: Parameter, sigma: float = 1.0) -> None:
@@ -155,6 +185,15 @@ class RandomFourierFeatures(FeatureKernel):
     References
     ----------
     Rahimi and Recht, Random features for large-scale kernel machines, 2007.
+
+    Examples
+    --------
+    >>> from mercer import RBF, RandomFourierFeatures
+    >>> X, Z = [[0.0, 0.0]], [[1.0, 1.0]]
+    >>> RBF(gamma=0.5)(X, Z).round(3)
+    array([[0.368]])
+    >>> RandomFourierFeatures(RBF(gamma=0.5), components=20_000)(X, Z).round(2)
+    array([[0.37]])
     """
 
     def __init__(self, kernel: Radial, components: int = 500, random_state: int = 0) -> None:

@@ -38,6 +38,8 @@ class Fisher(FeatureKernel):
 
     Parameters
     ----------
+    model : GaussianMixture, HiddenMarkovModel or str
+        The generative model, or its text.
     information : bool, {"empirical", "diagonal"} or array
         True takes I exactly where it has a closed form and else its estimate, the mean of u uᵀ over
         the training points; ``"empirical"`` always that one, ``"diagonal"`` its diagonal alone,
@@ -50,6 +52,15 @@ class Fisher(FeatureKernel):
     References
     ----------
     Jaakkola and Haussler, Exploiting generative models in discriminative classifiers, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Fisher
+    >>> X = np.random.default_rng(0).normal(size=(50, 1))
+    >>> k = Fisher("mixture(n_components=1)", "empirical")
+    >>> round(float(k(X).diagonal().mean()), 6)  # two parameters: a mean and a variance
+    2.0
     """
 
     def __init__(

@@ -34,6 +34,12 @@ class Intersection(_Histogram):
     """Histogram intersection.
 
     k(x, z) = Σⱼ min(xⱼ, zⱼ), x, z ≥ 0
+
+    Examples
+    --------
+    >>> from mercer import Intersection
+    >>> Intersection()([[3.0, 1.0, 0.0]], [[1.0, 1.0, 5.0], [3.0, 1.0, 0.0]])
+    array([[2., 4.]])
     """
 
     variant = 1
@@ -47,6 +53,12 @@ class AdditiveChi2(_Histogram):
     """Additive χ² kernel, conditionally positive definite.
 
     k(x, z) = −Σⱼ (xⱼ − zⱼ)²/(xⱼ + zⱼ), x, z ≥ 0, with 0/0 = 0
+
+    Examples
+    --------
+    >>> from mercer import AdditiveChi2
+    >>> AdditiveChi2()([[3.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])  # −2²/4 and −(3 + 1)
+    array([[-1., -4.]])
     """
 
     definite = Definite.CONDITIONAL
@@ -62,6 +74,17 @@ class Chi2(_Histogram):
     """Exponential χ² kernel.
 
     k(x, z) = exp(−γ Σⱼ (xⱼ − zⱼ)²/(xⱼ + zⱼ)), x, z ≥ 0, with 0/0 = 0
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+
+    Examples
+    --------
+    >>> from mercer import Chi2
+    >>> Chi2(gamma=0.5)([[2.0, 0.0]], [[2.0, 0.0], [0.0, 2.0]]).round(4)  # exp(0), exp(−½(2 + 2))
+    array([[1.    , 0.1353]])
     """
 
     divisible = True

@@ -23,6 +23,20 @@ class Matern(Radial):
 
     k(r) = 2^(1−ν)/Γ(ν) · (√(2ν) r/ℓ)^ν K_ν(√(2ν) r/ℓ), r = ‖x − z‖; for ν = ½ it is exp(−r/ℓ),
     for ν = 3/2 (1 + √3 r/ℓ) exp(−√3 r/ℓ), for ν → ∞ the Gaussian kernel.
+
+    Parameters
+    ----------
+    nu : float
+        The smoothness ν > 0.
+
+    Examples
+    --------
+    >>> from mercer import Matern
+    >>> x, z = [[0.0]], [[2.0]]
+    >>> Matern(nu=0.5, length_scale=2.0)(x, z).round(4)  # exp(−1)
+    array([[0.3679]])
+    >>> Matern(nu=1.5, length_scale=2.0)(x, z).round(4)  # (1 + √3) exp(−√3)
+    array([[0.4834]])
     """
 
     def __init__(
@@ -167,6 +181,18 @@ class RationalQuadratic(Radial):
     """Rational quadratic kernel, a mixture of Gaussian kernels of many widths.
 
     k(x, z) = (1 + ‖x − z‖²/(2αℓ²))^(−α)
+
+    Parameters
+    ----------
+    alpha : float
+        α > 0: the smaller, the more the widths differ; for α → ∞ it is the Gaussian kernel.
+
+    Examples
+    --------
+    >>> from mercer import RationalQuadratic
+    >>> k = RationalQuadratic(alpha=1.0, length_scale=1.0)
+    >>> k([[0.0]], [[0.0], [2.0], [4.0]]).round(4)  # 1/(1 + r²/2)
+    array([[1.    , 0.3333, 0.1111]])
     """
 
     def __init__(

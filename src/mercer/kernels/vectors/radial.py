@@ -190,6 +190,17 @@ class Radial(Bandwidth):
 
     A new one defines ``profile``; ``derivative`` brings gradients, ``frequencies`` random Fourier
     features.
+
+    Examples
+    --------
+    A kernel of one's own, 1/(1 + s), which is positive semi-definite:
+
+    >>> from mercer import Radial
+    >>> class Cauchy(Radial):
+    ...     def profile(self, s):
+    ...         return 1 / (1 + s)
+    >>> Cauchy(length_scale=2.0)([[0.0]], [[0.0], [2.0], [6.0]])
+    array([[1. , 0.5, 0.1]])
     """
 
     definite = Definite.POSITIVE
@@ -334,6 +345,14 @@ class RBF(Radial):
 
     Give the width by its name, as in ``RBF(gamma=0.5)`` or ``RBF(length_scale=1.0)``; a list alone
     has the length scale of each column.
+
+    Examples
+    --------
+    >>> from mercer import RBF
+    >>> RBF(length_scale=5.0)([[0.0, 0.0]], [[3.0, 4.0]]).round(4)  # exp(−25/50)
+    array([[0.6065]])
+    >>> RBF([3.0, 4.0])([[0.0, 0.0]], [[3.0, 4.0]]).round(4)  # exp(−(1 + 1)/2)
+    array([[0.3679]])
     """
 
     over_columns = Over.PRODUCT
@@ -367,6 +386,12 @@ class Laplacian(Radial):
     """Laplacian kernel, of the L1 distance.
 
     k(x, z) = exp(−γ‖x − z‖₁), γ = 1/ℓ
+
+    Examples
+    --------
+    >>> from mercer import Laplacian
+    >>> Laplacian(gamma=0.1)([[0.0, 0.0]], [[3.0, 4.0]]).round(4)  # exp(−0.1·(3 + 4))
+    array([[0.4966]])
     """
 
     power = 1
@@ -392,6 +417,17 @@ class NegativeDistance(Kernel):
     """Negative power of the Euclidean distance, without a width; conditionally positive definite.
 
     k(x, z) = −‖x − z‖^p, 0 < p ≤ 2
+
+    Parameters
+    ----------
+    power : float
+        The exponent p.
+
+    Examples
+    --------
+    >>> from mercer import NegativeDistance
+    >>> NegativeDistance()([[0.0, 0.0]], [[3.0, 4.0], [0.0, 2.0]])
+    array([[-5., -2.]])
     """
 
     definite = Definite.CONDITIONAL
