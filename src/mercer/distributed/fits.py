@@ -70,6 +70,17 @@ def predict(model: BaseEstimator, X: Objects, method: str = "predict") -> Any:
     X : dask.array.Array or dask.dataframe.DataFrame
     method : str
         ``"predict"``, ``"decision_function"``, ``"predict_proba"``, ``"transform"`` …
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer import Ridge
+    >>> from mercer.distributed import predict
+    >>> model = Ridge(1e-9).fit([[0.0], [1.0]], [0.0, 2.0])
+    >>> X = da.from_array(np.array([[2.0], [3.0], [4.0]]), chunks=(2, 1))
+    >>> predict(model, X).compute(scheduler="synchronous").round(4)
+    array([4., 6., 8.])
     """
     ask = _Question(model, method)
     answer = ask(_example(X))

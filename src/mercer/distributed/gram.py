@@ -48,6 +48,18 @@ def kernel_matrix(kernel: Kernel, X: Objects, Y: Objects) -> Any:
     -------
     dask.array.Array
         One block for each partition, which the worker that has the partition computes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.distributed import kernel_matrix
+    >>> X = da.from_array(np.array([[1.0], [2.0], [3.0]]), chunks=(2, 1))
+    >>> kernel_matrix(Linear(), X, [[10.0]]).compute(scheduler="synchronous")
+    array([[10.],
+           [20.],
+           [30.]])
     """
     columns = kernel.encode(Y)
     settled = kernel.resolve(columns)
