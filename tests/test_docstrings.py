@@ -115,7 +115,6 @@ WITHOUT_PARAMETERS = {
     "LargeError",
     "LogBarrier",
     "Record",
-    "optimize.ConstrainedProblem",
     "optimize.Violation",
 }
 """Names some of whose parameters are not described yet. No name may be added."""
@@ -127,9 +126,6 @@ WITHOUT_EXAMPLES = {
     "LogBarrier",
     "Record",
     "Study",
-    "distributed.Gram",
-    "distributed.choose_landmarks",
-    "distributed.fit",
     "optimize.ConstrainedProblem",
     "optimize.Descent",
     "optimize.SlaterPoint",
