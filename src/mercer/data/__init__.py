@@ -40,7 +40,20 @@ class DataSet:
 
 
 def load_data(name: str) -> DataSet:
-    """Return one of the data sets in ``NAMES`` as arrays; ``read_table`` gives it as a table."""
+    """Return one of the data sets in ``NAMES`` as arrays; ``read_table`` gives it as a table.
+
+    Parameters
+    ----------
+    name : {"heart", "diabetes"}
+        The data set.
+
+    Examples
+    --------
+    >>> from mercer import load_data
+    >>> heart = load_data("heart")
+    >>> heart.X.shape, heart.columns[:3]
+    ((270, 13), ('age', 'sex', 'chest_pain'))
+    """
     if name == "heart":
         return _heart()
     if name == "diabetes":

@@ -46,6 +46,19 @@ def fit(
         The current one by default.
     **params
         As in ``machine.fit``: ``sample_weight`` and others, Dask collections or arrays.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from mercer import StreamedRidge
+    >>> from mercer.distributed import fit
+    >>> X = da.from_array(np.linspace(0, 6, 500)[:, None], chunks=(250, 1))
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     model = fit(StreamedRidge(1e-3, approximation=30), X, da.sin(X[:, 0]), client=client)
+    >>> model.predict([[1.0]]).round(2)
+    array([0.84])
     """
     if hasattr(machine, "_evaluation"):
         return fit_search(machine, X, y, client, params)
@@ -70,6 +83,17 @@ def predict(model: BaseEstimator, X: Objects, method: str = "predict") -> Any:
     X : dask.array.Array or dask.dataframe.DataFrame
     method : str
         ``"predict"``, ``"decision_function"``, ``"predict_proba"``, ``"transform"`` …
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer import Ridge
+    >>> from mercer.distributed import predict
+    >>> model = Ridge(1e-9).fit([[0.0], [1.0]], [0.0, 2.0])
+    >>> X = da.from_array(np.array([[2.0], [3.0], [4.0]]), chunks=(2, 1))
+    >>> predict(model, X).compute(scheduler="synchronous").round(4)
+    array([4., 6., 8.])
     """
     ask = _Question(model, method)
     answer = ask(_example(X))

@@ -48,6 +48,18 @@ def kernel_matrix(kernel: Kernel, X: Objects, Y: Objects) -> Any:
     -------
     dask.array.Array
         One block for each partition, which the worker that has the partition computes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from mercer import Linear
+    >>> from mercer.distributed import kernel_matrix
+    >>> X = da.from_array(np.array([[1.0], [2.0], [3.0]]), chunks=(2, 1))
+    >>> kernel_matrix(Linear(), X, [[10.0]]).compute(scheduler="synchronous")
+    array([[10.],
+           [20.],
+           [30.]])
     """
     columns = kernel.encode(Y)
     settled = kernel.resolve(columns)
@@ -80,8 +92,20 @@ class DaskGram(GramMatrix):
     X : dask.array.Array or dask.dataframe.DataFrame
     client : distributed.Client, optional
         The current one by default.
-    dtype : dtype, optional
+    dtype : numpy type, optional
         Type of the values; that of the data by default.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from mercer import Linear
+    >>> from mercer.distributed import Gram
+    >>> X = da.from_array(np.array([[1.0], [2.0], [3.0]]), chunks=(2, 1))
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     print(Gram(Linear(), X, client=client) @ np.ones(3))
+    [ 6. 12. 18.]
     """
 
     def __init__(

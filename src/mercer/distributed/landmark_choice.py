@@ -57,6 +57,18 @@ def choose_landmarks(
         The current one by default.
     budget : int
         Bytes of all workers together.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from mercer import RBF
+    >>> from mercer.distributed import choose_landmarks
+    >>> X = da.from_array(np.linspace(0, 1, 100)[:, None], chunks=(50, 1))
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     print(len(choose_landmarks(RBF(gamma=1.0), X, 5, client=client).points))
+    5
     """
     chosen = Nystrom.of(spec, "choose_landmarks")
     if chosen is None:

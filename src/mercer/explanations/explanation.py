@@ -34,6 +34,15 @@ class Explanation:
         The classes, where there are more than two.
     error : float
         A bound on the error of a value besides rounding; 0 where the values are exact.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge, explain
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0.0, 2.0, 1.0, 3.0]
+    >>> machine = KernelRidge(1e-9, kernel="linear", fit_intercept=True).fit(X, y)  # 2x₁ + x₂
+    >>> why = explain(machine, [[1.0, 1.0]])
+    >>> why.values.round(4)
+    array([[2., 1.]])
     """
 
     values: Array

@@ -35,6 +35,15 @@ class LeaveOneOut:
     certified : array of shape (n,)
         Whether the exact machine is proven to give the same class; for numbers, whether there is a
         proven bound of its value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge, leave_one_out
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 50.0])
+    >>> left_out = leave_one_out(KernelRidge(0.1, kernel="linear").fit(X, y), X, y)
+    >>> int(abs(left_out.predictions - y).argmax())  # the row that the others do not foresee
+    5
     """
 
     decisions: Array

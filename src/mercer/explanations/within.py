@@ -28,6 +28,14 @@ class Within:
         The string or graph.
     classes : list, optional
         The classes, where there are more than two.
+
+    Examples
+    --------
+    >>> from mercer import SVC, Spectrum, explain_within
+    >>> machine = SVC(Spectrum(k=2)).fit(["ACACAC", "GTGTGT"], [1, 0])
+    >>> [why] = explain_within(machine, ["TTACTT"])
+    >>> sorted(why.values.argsort()[-2:].tolist())  # A and C stand there
+    [2, 3]
     """
 
     values: Array

@@ -32,6 +32,15 @@ class WrongRows:
         The number of training rows.
     change : str
         What may happen to a row.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidgeClassifier, Linear, wrong_rows
+    >>> X, y = [[-3.0], [-2.0], [-1.0], [1.0], [2.0], [3.0]], [0, 0, 0, 1, 1, 1]
+    >>> machine = KernelRidgeClassifier(1.0, kernel=Linear()).fit(X, y)
+    >>> found = wrong_rows(machine, X, y, [[0.1], [3.0]])
+    >>> bool(found.counts[0] < found.counts[1])
+    True
     """
 
     counts: IntArray

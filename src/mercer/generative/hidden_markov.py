@@ -56,8 +56,14 @@ class HiddenMarkovModel(FittedByEM):
         What to do with a symbol outside the alphabet: raise, or take it as not seen.
     time : {"last", "first"}
         Whether an array of a series with several channels is (channels, time) or (time, channels).
+    tol : float
+        It ends when a step gains less than this in the mean log-likelihood.
+    max_iter : int
+        The most steps of EM.
     n_init : int
         The number of starts; the best result stays.
+    random_state : int, RandomState or None
+        Of the starts.
 
     Attributes
     ----------
@@ -78,6 +84,15 @@ class HiddenMarkovModel(FittedByEM):
     ----------
     Rabiner, A tutorial on hidden Markov models and selected applications in speech recognition,
     1989.
+
+    Examples
+    --------
+    >>> from mercer import HiddenMarkovModel
+    >>> texts = ["aaaaabbbbb", "aaaabbbbbb", "aaaaaabbbb"]
+    >>> model = HiddenMarkovModel(2, emissions="discrete", random_state=0).fit(texts)
+    >>> likely, unlikely = model.score_samples(["aaabbb", "ababab"])
+    >>> bool(likely > unlikely)
+    True
     """
 
     STATE: ClassVar[State] = {

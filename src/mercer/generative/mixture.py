@@ -50,13 +50,29 @@ class GaussianMixture(FittedByEM):
 
     Parameters
     ----------
+    n_components : int
+        The number K of Gaussians.
     covariance_type : {"full", "tied", "diag", "spherical"}
         A covariance matrix for each component, one for all, variances of the columns, or one
         variance for each component.
+    tol : float
+        It ends when a step gains less than this in the mean log-likelihood.
     reg_covar : float
         The smallest eigenvalue that a covariance may have.
+    max_iter : int
+        The most steps of EM.
     n_init : int
         The number of starts; the likeliest result stays.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}
+        How each row gets its first component.
+    weights_init, means_init, precisions_init : array, optional
+        πₖ, μₖ and Σₖ⁻¹ to start from.
+    random_state : int, RandomState or None
+        Of the starts.
+    warm_start : bool
+        Whether a fit starts from the last one.
+    verbose, verbose_interval : int
+        Whether the course is told, and after how many steps.
 
     Attributes
     ----------
@@ -70,6 +86,16 @@ class GaussianMixture(FittedByEM):
     References
     ----------
     Dempster, Laird and Rubin, Maximum likelihood from incomplete data via the EM algorithm, 1977.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, 300), rng.normal(8, 1, 100)])[:, None]
+    >>> model = GaussianMixture(2, random_state=0).fit(X)
+    >>> np.sort(model.weights_).round(2), bool((np.diff(model.trace_) >= -1e-12).all())
+    (array([0.25, 0.75]), True)
     """
 
     STATE: ClassVar[State] = {

@@ -68,6 +68,14 @@ class Gaussian:
     mean : array of shape (d,)
     covariance : array of shape (d, d), or a number or variances of shape (d,)
         Symmetric and positive semi-definite.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian
+    >>> both = Gaussian([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]])
+    >>> seen = both.condition([0], [2.0])  # the second number, where the first is 2
+    >>> seen.mean.round(4), seen.covariance.round(4)  # ρ·2 and 1 − ρ²
+    (array([1.6]), array([[0.36]]))
     """
 
     def __init__(self, mean: ArrayLike, covariance: ArrayLike = 1.0) -> None:

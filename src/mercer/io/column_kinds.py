@@ -78,6 +78,13 @@ class Proposal:
         The parameters that a search should try, named as in an estimator (``kernel__gamma``).
     weights : tuple of str
         The weights of the parts, likewise; equal ones are a fair start.
+
+    Examples
+    --------
+    >>> from mercer import auto_kernel, load_data
+    >>> proposal = auto_kernel(load_data("diabetes").X)
+    >>> proposal.kernel, proposal.tunable
+    (RBF(gamma='median'), ('kernel__gamma',))
     """
 
     kernel: Kernel
@@ -109,6 +116,13 @@ def auto_kernel(frame: Frame, *, kinds: Mapping[Any, str] | None = None) -> Prop
         A pandas, polars or pyarrow table; an array of numbers or objects; a list of texts.
     kinds : dict, optional
         What columns hold, by name or position, where you know better: ``{"zip": "category"}``.
+
+    Examples
+    --------
+    >>> from mercer import auto_kernel, format_kernel, read_table
+    >>> table = read_table("penguins").frame.select(["body_mass_g", "island", "sex"])
+    >>> format_kernel(auto_kernel(table).kernel)
+    '0.5 * rbf(body_mass_g, gamma="median") + 0.5 * overlap(island, sex)'
     """
     if row_count(frame) == 0:
         raise InvalidInput("auto_kernel: the table has no rows; at least one is needed.")

@@ -38,6 +38,14 @@ def save(model: Value, path: Path, record: Value = None) -> None:
     ------
     CannotSave
         Where a part of the model is not plain data, for example a function used as a kernel.
+
+    Examples
+    --------
+    >>> from mercer import SVC, load, load_data, save
+    >>> heart = load_data("heart")
+    >>> save(SVC().fit(heart.X, heart.y), "heart.mercer", record={"by": "me"})
+    >>> bool((load("heart.mercer").predict(heart.X) == heart.y).mean() > 0.6)
+    True
     """
     container.write(path, _content(getattr(model, "best_estimator_", model), record))
 
@@ -62,12 +70,32 @@ def load(path: Path) -> Any:
     ------
     InvalidModelFile
         Where the file is missing, damaged, of another version or no model file at all.
+
+    Examples
+    --------
+    >>> from mercer import RBF, load, save
+    >>> save(RBF(gamma=0.5), "kernel.mercer")
+    >>> load("kernel.mercer")
+    RBF(gamma=0.5)
     """
     return _read(path, "model")
 
 
 def load_record(path: Path) -> Any:
-    """Load the record that was saved with a model, None where there was none."""
+    """Load the record that was saved with a model, None where there was none.
+
+    Parameters
+    ----------
+    path : str or path
+        The file of the model.
+
+    Examples
+    --------
+    >>> from mercer import RBF, load_record, save
+    >>> save(RBF(gamma=0.5), "kernel.mercer", record={"score": 0.9})
+    >>> load_record("kernel.mercer")
+    {'score': 0.9}
+    """
     return _read(path, "record")
 
 

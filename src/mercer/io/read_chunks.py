@@ -50,6 +50,16 @@ def open_chunks(
         and not an array of numbers.
     rows : int
         Rows of a piece, at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import StreamedRidge, open_chunks
+    >>> X = np.linspace(0, 6, 500)[:, None]
+    >>> chunks = open_chunks((X, np.sin(X).ravel()), rows=100)
+    >>> model = StreamedRidge(alpha=1e-3, approximation=30).fit(chunks)
+    >>> model.predict([[1.0]]).round(2)
+    array([0.84])
     """
     if rows < 1:
         raise InvalidInput(f"open_chunks: rows={rows!r} has to be a whole number, 1 or more.")

@@ -45,6 +45,15 @@ class GraphSet:
     target : array or None
         The class of each graph, or a number where the set has numbers to predict; a column for
         each, where there are several.
+    name : str
+        The name of the set.
+
+    Examples
+    --------
+    >>> from mercer import ShortestPath, read_graphs
+    >>> data = read_graphs("solubility")
+    >>> data.name, ShortestPath()(data.graphs[:3]).shape
+    ('solubility', (3, 3))
     """
 
     name: str
@@ -68,6 +77,18 @@ def read_graphs(source: str | PathLike[str]) -> GraphSet:
     Edges that the files list in both directions become undirected ones; a graph with an arc that
     has no counterpart is directed. Several labels of a node are one label, a text. Attributes of
     nodes and edges, which are numbers, are not read.
+
+    Parameters
+    ----------
+    source : str or path
+        The folder or the zip file, or ``"solubility"``.
+
+    Examples
+    --------
+    >>> from mercer import read_graphs
+    >>> data = read_graphs("solubility")
+    >>> len(data.graphs), data.graphs[0].labels[:3]
+    (1128, array(['O', 'C', 'C'], dtype='<U2'))
     """
     return _parse(*_unzipped(find_source(source)))
 

@@ -39,6 +39,18 @@ def read_series(source: str | PathLike[str]) -> SeriesSet:
     """Read series from a ``.ts`` file, or from a table of the UCR archive (label, then values).
 
     NaN at the end of a series is padding and goes. Labels that are numbers become numbers.
+
+    Parameters
+    ----------
+    source : str or path
+        The file, or the name of a data set: ``"gunpoint"``.
+
+    Examples
+    --------
+    >>> from mercer import read_series
+    >>> data = read_series("gunpoint")
+    >>> len(data), data.X[0].shape
+    (200, (1, 150))
     """
     return parse_series(find_source(source))
 

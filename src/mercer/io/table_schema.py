@@ -40,6 +40,28 @@ class Schema:
     """Columns, target and fillings as they were in training; plain data, so it fits in a file.
 
     A sparse table has no columns but a ``width``, and ``zero_based`` says how its file counts.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnSchema
+        The columns in training.
+    target : str or None
+        The name of the target.
+    task : {"two classes", "many classes", "number", "none"}
+        What there is to learn.
+    labels : tuple
+        The classes.
+    width : int or None
+        The number of columns of a sparse table.
+    zero_based : bool
+        Whether its file counts columns from 0.
+
+    Examples
+    --------
+    >>> from mercer import read_table
+    >>> schema = read_table("penguins").prepare().schema
+    >>> schema.labels, len(schema.columns)
+    (('Adelie', 'Chinstrap', 'Gentoo'), 6)
     """
 
     columns: tuple[ColumnSchema, ...] = ()

@@ -25,6 +25,24 @@ class Prepared:
     """Data that a machine can take: ``X`` without missing values, ``y``, and the schema of both.
 
     ``notes`` say in words what was filled in.
+
+    Attributes
+    ----------
+    X : frame or CSR matrix
+        The columns that are used, without missing values.
+    y : array or None
+        The target.
+    schema : Schema
+        What new data have to look like.
+    notes : tuple of str
+        What was filled in.
+
+    Examples
+    --------
+    >>> from mercer import read_table
+    >>> data = read_table("penguins").prepare()
+    >>> len(data.y), data.notes[0]
+    (344, 'bill_length_mm: 2 of 344 values are missing and become the median, 44.45.')
     """
 
     X: Any
@@ -53,6 +71,19 @@ class Table:
         How many values are missing in each column that lacks some.
     notes : tuple of str
         What was noticed or decided while reading.
+    reason : str
+        Why this is the task.
+    place : function
+        Says where in the source a row stands, for messages.
+    zero_based : bool
+        Whether a sparse file counts its columns from 0.
+
+    Examples
+    --------
+    >>> from mercer import read_table
+    >>> table = read_table("penguins")
+    >>> table.missing
+    {'bill_length_mm': 2, 'bill_depth_mm': 2, 'flipper_length_mm': 2, 'body_mass_g': 2, 'sex': 11}
     """
 
     source: str
@@ -191,6 +222,13 @@ def read_table(
         More ways in which the file writes missing values, besides nothing, NA, N/A, NaN, null, ?.
     delimiter, header, encoding
         How a text file is written, where that cannot be found out.
+
+    Examples
+    --------
+    >>> from mercer import read_table
+    >>> table = read_table("penguins")
+    >>> len(table), table.target_name, table.task
+    (344, 'species', 'many classes')
     """
     if isinstance(missing, str):
         missing = [missing]

@@ -40,7 +40,7 @@ class Vectors:
 
     Attributes
     ----------
-    values : array or CSR matrix of shape (n, columns)
+    values : array or CSR matrix of shape (n, d)
         The rows.
     names : tuple of str, optional
         The names of the columns.
@@ -144,7 +144,7 @@ class Categories:
 
     Attributes
     ----------
-    codes : array of shape (n, columns)
+    codes : array of shape (n, d)
         The codes.
 
     Examples

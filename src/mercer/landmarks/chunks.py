@@ -31,6 +31,24 @@ class Chunk:
 
     ``first`` is the number of the first row in all the data, for messages. Numbers are float64:
     blocks of kernel values are rounded later, from distances that were not.
+
+    Attributes
+    ----------
+    X : data
+        The objects.
+    y : array or None
+        Their targets.
+    weights : array or None
+        Their weights.
+    first : int
+        The number of the first row in all the data.
+
+    Examples
+    --------
+    >>> from mercer import ArrayChunks
+    >>> chunk = ArrayChunks([[1.0], [2.0], [3.0]], [0, 1, 1], size=2).read(1)
+    >>> chunk.X, chunk.y, chunk.first
+    ([[3.0]], array([1]), 2)
     """
 
     X: Objects
@@ -72,6 +90,21 @@ class Chunks:
 
     ``starts`` has the first row of each piece and, last, the number of rows. A class of one's own
     sets it and defines ``read``.
+
+    Examples
+    --------
+    Rows that a function makes, never all at once:
+
+    >>> import numpy as np
+    >>> from mercer import Chunk, Chunks
+    >>> class Squares(Chunks):
+    ...     starts = np.array([0, 2, 4])
+    ...
+    ...     def read(self, piece):
+    ...         x = np.arange(self.starts[piece], self.starts[piece + 1], dtype=float)
+    ...         return Chunk(x[:, None], x**2, first=int(self.starts[piece]))
+    >>> Squares().read(1).y
+    array([4., 9.])
     """
 
     starts: IntArray
@@ -187,6 +220,14 @@ class ArrayChunks(Chunks):
         The weights of the rows.
     size : int
         Rows of a piece.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ArrayChunks
+    >>> chunks = ArrayChunks(np.arange(10.0)[:, None], size=4)
+    >>> [len(chunks.read(piece)) for piece in range(3)]
+    [4, 4, 2]
     """
 
     def __init__(

@@ -98,6 +98,8 @@ class ConstrainedProblem:
         Whether f₀ and all fᵢ are convex and all hⱼ affine, on your word. Of :class:`Affine` and
         :class:`QuadraticFunction` it is known; of other functions it is not, and then a value that
         a minimisation of L ends with bounds nothing.
+    name : str
+        What certificates and messages call it.
 
     References
     ----------

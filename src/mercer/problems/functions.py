@@ -57,6 +57,14 @@ class Function:
     hessian : function, optional
         Returns the second derivatives of a function with one value; by differences where it is not
         given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import optimize
+    >>> f = optimize.Function(lambda x: x[0] ** 2 * x[1])
+    >>> f([3.0, 2.0]), f.gradient(np.array([3.0, 2.0])).round(4)  # (2x₀x₁, x₀²), by differences
+    (18.0, array([12.,  9.]))
     """
 
     def __init__(
@@ -116,7 +124,24 @@ class Function:
 
 
 class QuadraticFunction(Function):
-    """½xᵀPx + qᵀx + r with a symmetric matrix P."""
+    """½xᵀPx + qᵀx + r with a symmetric matrix P.
+
+    Parameters
+    ----------
+    P : array of shape (n, n)
+        A symmetric matrix.
+    q : array of shape (n,), optional
+        The slope at 0; 0 by default.
+    r : float
+        The value at 0.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> f = optimize.QuadraticFunction([[2.0, 0.0], [0.0, 4.0]], [-2.0, 0.0])
+    >>> f([1.0, 0.0]), f.convex  # x² + 2y² − 2x
+    (-1.0, True)
+    """
 
     def __init__(self, P: ArrayLike, q: ArrayLike | None = None, r: float = 0.0) -> None:
         self.P = np.asarray(P, np.float64)
@@ -160,7 +185,22 @@ class QuadraticFunction(Function):
 
 
 class Affine(Function):
-    """Ax − b, one value a row: as a constraint Ax ≤ b, or Ax = b."""
+    """Ax − b, one value a row: as a constraint Ax ≤ b, or Ax = b.
+
+    Parameters
+    ----------
+    A : array of shape (m, n)
+        The matrix, or a vector for one row.
+    b : float or array of shape (m,)
+        The right-hand side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import optimize
+    >>> optimize.Affine([[1.0, 2.0], [0.0, 1.0]], [3.0, 5.0]).values(np.array([1.0, 1.0]))
+    array([ 0., -4.])
+    """
 
     def __init__(self, A: ArrayLike, b: ArrayLike = 0.0) -> None:
         self.A = np.atleast_2d(np.asarray(A, np.float64))

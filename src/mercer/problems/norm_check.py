@@ -33,6 +33,13 @@ class NormViolation:
         The factor, of homogeneity.
     left, right : float
         Both sides, as the axiom is written here.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> [violation] = norms.check_norm(norms.Lp(0.5), dimension=2).violations
+    >>> violation.axiom, bool(violation.left > violation.right)  # ‖x + y‖ > ‖x‖ + ‖y‖
+    ('triangle', True)
     """
 
     axiom: str
@@ -70,6 +77,13 @@ class NormReport:
         The worst violation of each axiom that fails.
     tried : int
         How many vectors were tried.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> report = norms.check_norm(lambda x: x[0] ** 2 + x[1] ** 2, dimension=2)
+    >>> bool(report), sorted(violation.axiom for violation in report.violations)
+    (False, ['homogeneous', 'triangle'])
     """
 
     violations: tuple[NormViolation, ...]

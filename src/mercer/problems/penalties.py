@@ -114,7 +114,14 @@ class _Width(_Known):
 
 
 class L2(_Known):
-    """Least squares: φ(r) = r²."""
+    """Least squares: φ(r) = r².
+
+    Examples
+    --------
+    >>> from mercer import L2
+    >>> L2()([-2.0, 3.0])
+    array([4., 9.])
+    """
 
     method = "squares"
 
@@ -132,7 +139,19 @@ class L2(_Known):
 
 
 class Quantile(_Known):
-    """The pinball penalty: φ(r) = τr for r > 0, (τ − 1)r else, so that a share τ lies below."""
+    """The pinball penalty: φ(r) = τr for r > 0, (τ − 1)r else, so that a share τ lies below.
+
+    Parameters
+    ----------
+    tau : float
+        τ in (0, 1).
+
+    Examples
+    --------
+    >>> from mercer import Quantile
+    >>> Quantile(0.9)([-1.0, 1.0]).round(6)  # too low a prediction costs nine times as much
+    array([0.1, 0.9])
+    """
 
     method = "vertices"
 
@@ -156,7 +175,14 @@ class Quantile(_Known):
 
 
 class L1(_Known):
-    """Least absolute deviations: φ(r) = |r|."""
+    """Least absolute deviations: φ(r) = |r|.
+
+    Examples
+    --------
+    >>> from mercer import L1
+    >>> L1()([-2.0, 3.0])
+    array([2., 3.])
+    """
 
     method = "vertices"
 

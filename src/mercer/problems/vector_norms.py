@@ -17,6 +17,15 @@ class Norm:
 
     ``is_norm`` is False for the lengths that break the triangle inequality or scale wrongly; they
     are here for their unit balls.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> x = [3.0, -4.0]
+    >>> [float(norm(x)) for norm in (norms.l1, norms.l2, norms.linf)]
+    [7.0, 5.0, 4.0]
+    >>> norms.l1.dual()
+    Lp(inf)
     """
 
     is_norm = True
@@ -54,7 +63,19 @@ class Norm:
 
 
 class Lp(Norm):
-    """The norm (Σ|xᵢ|ᵖ)^(1/p); p = ∞ is max |xᵢ|. With p < 1 it is no norm."""
+    """The norm (Σ|xᵢ|ᵖ)^(1/p); p = ∞ is max |xᵢ|. With p < 1 it is no norm.
+
+    Parameters
+    ----------
+    p : float
+        p > 0, or ``np.inf``.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> round(norms.Lp(3)([1.0, 2.0]) ** 3, 6), norms.Lp(3).dual()  # 1 + 8; 1/p + 1/q = 1
+    (9.0, Lp(1.5))
+    """
 
     def __init__(self, p: float = 2.0) -> None:
         if not (isinstance(p, Real) and float(p) > 0):
@@ -104,7 +125,14 @@ class Lp(Norm):
 
 
 class L0(Norm):
-    """The number of entries that are not zero; no norm, since ‖2x‖ = ‖x‖."""
+    """The number of entries that are not zero; no norm, since ‖2x‖ = ‖x‖.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> norms.L0()([3.0, 0.0, -1.0])
+    2.0
+    """
 
     is_norm = False
 
@@ -120,7 +148,20 @@ class L0(Norm):
 
 
 class Quadratic(Norm):
-    """The norm √(xᵀPx) of a positive definite matrix P."""
+    """The norm √(xᵀPx) of a positive definite matrix P.
+
+    Parameters
+    ----------
+    P : array of shape (n, n)
+        A symmetric positive definite matrix.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> norm = norms.Quadratic([[4.0, 0.0], [0.0, 1.0]])
+    >>> float(norm([1.0, 0.0])), float(norm.dual()([1.0, 0.0]))
+    (2.0, 0.5)
+    """
 
     def __init__(self, P: ArrayLike) -> None:
         self.P = np.asarray(P, np.float64)
@@ -174,12 +215,38 @@ def as_norm(norm: Any) -> Norm:
 
 
 def mahalanobis(x: ArrayLike, z: ArrayLike, covariance: ArrayLike) -> float:
-    """Return the Mahalanobis distance √((x − z)ᵀ Σ⁻¹ (x − z))."""
+    """Return the Mahalanobis distance √((x − z)ᵀ Σ⁻¹ (x − z)).
+
+    Parameters
+    ----------
+    x, z : array of shape (n,)
+        Two vectors.
+    covariance : array of shape (n, n)
+        Σ, positive definite.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> norms.mahalanobis([2.0, 0.0], [0.0, 0.0], [[4.0, 0.0], [0.0, 1.0]])  # one deviation away
+    1.0
+    """
     return float(Quadratic(covariance).dual()(np.asarray(x, float) - np.asarray(z, float)))
 
 
 def inner(X: ArrayLike, Y: ArrayLike) -> float:
-    """Return the inner product of two matrices, tr(XᵀY)."""
+    """Return the inner product of two matrices, tr(XᵀY).
+
+    Parameters
+    ----------
+    X, Y : array
+        Two matrices of one shape.
+
+    Examples
+    --------
+    >>> from mercer import norms
+    >>> norms.inner([[1, 2], [3, 4]], [[1, 0], [0, 1]])  # the trace
+    5.0
+    """
     X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
     if X.shape != Y.shape:
         raise InvalidInput(f"The shapes {X.shape} and {Y.shape} differ; they must be equal.")

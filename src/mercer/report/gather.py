@@ -99,6 +99,16 @@ def describe(
     -------
     Record
         Plain data; :func:`write_report` makes a page of it.
+
+    Examples
+    --------
+    >>> from mercer import SVC, describe, load_data
+    >>> heart = load_data("heart")
+    >>> X, y = heart.X, heart.y
+    >>> machine = SVC(C=10.0).fit(X[:200], y[:200])
+    >>> record = describe(machine, X[:200], y[:200], X[200:], y[200:], name="heart")
+    >>> record.machine, record.task
+    ('SVC', '2 classes: disease, healthy')
     """
     anatomy = anatomy_of(model, X_train)
     check_is_fitted(anatomy.machine)

@@ -57,6 +57,23 @@ def write_report(
     """Write the report of a record to a file, whole or not at all, and return its path.
 
     A ``proof`` (:meth:`Study.carried_proof`) puts the training data into the page.
+
+    Parameters
+    ----------
+    record : Record
+        What :func:`describe` or :class:`Study` gathered.
+    path : str or path
+        The file: a page of HTML.
+    proof : CarriedProof, optional
+        What a reader needs to check the answer.
+
+    Examples
+    --------
+    >>> from mercer import SVC, describe, load_data, write_report
+    >>> X, y = load_data("heart").X, load_data("heart").y
+    >>> machine = SVC().fit(X[:200], y[:200])
+    >>> write_report(describe(machine, X[:200], y[:200], X[200:], y[200:]), "report.html").name
+    'report.html'
     """
     atomic.write(path, [render(record, proof).encode("utf-8")])
     return Path(path)

@@ -45,6 +45,15 @@ class ConstrainedSolution:
         ``no negative curvature found`` where nothing is known.
     violation : Violation, optional
         Two points that show that the problem is not convex, where some were found.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> square = optimize.QuadraticFunction([[2.0]])  # x², subject to 1 − x ≤ 0
+    >>> problem = optimize.ConstrainedProblem(square, optimize.Affine([[-1.0]], -1.0))
+    >>> found = optimize.solve(problem)
+    >>> found.x.round(4), found.lambda_.round(4)  # 2x = λ
+    (array([1.]), array([2.]))
     """
 
     x: Array
@@ -83,6 +92,15 @@ def solve(
     Infeasible
         If no point meets the constraints: min s subject to fᵢ(x) ≤ s, |hⱼ(x)| ≤ s is above 0. Its
         multipliers are the proof where the constraints are convex.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> area = optimize.QuadraticFunction([[2.0, 0.0], [0.0, 2.0]])  # x² + y²
+    >>> problem = optimize.ConstrainedProblem(area, equalities=optimize.Affine([[1.0, 1.0]], 2.0))
+    >>> found = optimize.solve(problem)
+    >>> found.x.round(4), found.nu.round(4), found.certificate.optimal
+    (array([1., 1.]), array([-2.]), True)
     """
     began = time.perf_counter()
     everything = (problem.objective, *problem.inequalities, *problem.equalities)

@@ -43,6 +43,8 @@ class Trace:
         The size of the gradient there, in the measure by which the method stops.
     sizes : array of shape (steps,)
         The steps t of the line searches.
+    function : Function
+        f.
     """
 
     points: Array
@@ -93,6 +95,8 @@ class Descent:
         Steps, and evaluations of f in line searches.
     trace : Trace
         All points, values, slopes and steps; ``trace.plot()`` draws them.
+    seconds : float
+        How long it took.
     """
 
     x: Array
@@ -241,6 +245,15 @@ def steepest_descent(
     References
     ----------
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 9.4.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> bowl = optimize.QuadraticFunction([[1.0, 0.0], [0.0, 10.0]])
+    >>> down = optimize.steepest_descent(bowl, [1.0, 1.0], norm=1, line_search="exact")
+    >>> down.trace.points[:2]  # one coordinate at a time
+    array([[1., 1.],
+           [1., 0.]])
     """
     norm_at = norm if callable(norm) and not hasattr(norm, "steepest") else None
     fixed = None if norm_at is not None else as_norm(norm)
@@ -283,6 +296,13 @@ def newton(
         The second derivatives; by differences where they are not given.
     tol : float
         It ends when the decrement λ = √(∇fᵀ(∇²f)⁻¹∇f) is at most tol; λ²/2 estimates f(x) − min f.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> down = optimize.newton(lambda x: x[0] - 2 * x[0] ** 0.5, [2.0])
+    >>> down.x.round(4), down.status
+    (array([1.]), 'optimal')
     """
     function = as_function(f, gradient, hessian)
 
@@ -316,6 +336,13 @@ def coordinate_ascent(
         It ends when no slope exceeds tol but those that a bound stops.
     max_iter : int
         The most rounds over all coordinates; the trace has a point for each step.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> hill = optimize.QuadraticFunction([[-2.0, 1.0], [1.0, -2.0]], [3.0, 0.0])
+    >>> optimize.coordinate_ascent(hill, [0.0, 0.0], upper=1.5).x.round(4)
+    array([1.5 , 0.75])
     """
     function, x = as_function(f, gradient), as_point(x0)
     low = np.broadcast_to(np.asarray(lower, np.float64), x.shape)

@@ -40,6 +40,13 @@ class Step:
         f(x + t d).
     evaluations : int
         How often f was evaluated.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> bowl = optimize.QuadraticFunction([[10.0]])
+    >>> optimize.line_search(bowl, [1.0], [-10.0])  # the gradient is 10; halved three times
+    Step(size=0.125, value=0.3125, evaluations=4)
     """
 
     size: float
@@ -142,6 +149,13 @@ def line_search(
     References
     ----------
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), section 9.2.
+
+    Examples
+    --------
+    >>> from mercer import optimize
+    >>> step = optimize.line_search(lambda x: x[0] ** 2, [1.0], [-1.0], method="exact")
+    >>> round(step.size, 6), round(step.value, 6)
+    (1.0, 0.0)
     """
     function, x, d = as_function(f, gradient), as_point(x), as_point(direction)
     if x.shape != d.shape:

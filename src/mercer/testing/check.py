@@ -35,6 +35,23 @@ class KernelReport:
         Pairs of different objects that the kernel cannot tell apart: ‖φ(x) − φ(z)‖ = 0.
     split_pairs
         Pairs of equal objects that the kernel tells apart.
+    kernel : Kernel
+        The kernel, settled on the data.
+    rows : array of int
+        The rows that were looked at.
+    tolerance : float
+        What counts as rounding.
+    total_rows : int
+        The number of rows of the data.
+    gram, eigenvalues : arrays
+        The Gram matrix of these rows, and its eigenvalues.
+
+    Examples
+    --------
+    >>> from mercer import RBF, check_kernel
+    >>> report = check_kernel(RBF(gamma=1.0), [[0.0], [1.0], [2.0]])
+    >>> bool(report), report.merged_pairs
+    (True, [])
     """
 
     kernel: Kernel
@@ -160,6 +177,23 @@ def check_kernel(kernel: Kernel, X: Objects, max_rows: int = 1000) -> KernelRepo
 
     Of more than ``max_rows`` rows an evenly spaced part is looked at. The report is true where
     nothing was found; it prints as a list and draws itself with ``plot()``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : data
+        Objects that it takes.
+    max_rows : int
+        The most rows that are looked at.
+
+    Examples
+    --------
+    >>> from mercer import FunctionKernel, check_kernel
+    >>> wrong = FunctionKernel(lambda x, z: -abs(x[0] - z[0]))
+    >>> report = check_kernel(wrong, [[0.0], [1.0], [3.0]])
+    >>> bool(report), bool(report.smallest_eigenvalue < 0)
+    (False, True)
     """
     if max_rows < 1:
         raise InvalidParameter(f"check_kernel: max_rows={max_rows}; at least one row is needed.")

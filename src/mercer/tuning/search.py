@@ -67,6 +67,15 @@ class GridSearchCV(model_selection.GridSearchCV):
         Ctrl-C), also ``dropped`` (cells that could not win), ``bound`` (the mean score that a cell
         can have at most; its own where it is complete) and ``skipped`` (cells that the time did
         not suffice for). Cells without a complete score have the mean NaN.
+
+    Examples
+    --------
+    >>> from mercer import SVC, GridSearchCV, load_data
+    >>> heart = load_data("heart")
+    >>> search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0], "gamma": [1e-5, 1e-4, 1e-3]}, cv=3)
+    >>> search = search.fit(heart.X, heart.y)
+    >>> len(search.cv_results_["params"]), search.best_estimator_.certificate_.optimal
+    (9, True)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -78,6 +78,14 @@ def tune(
     GridSearchCV
         Fitted: ``best_params_``, ``best_score_``, ``best_estimator_``, ``cv_results_``; it predicts
         as the best estimator does.
+
+    Examples
+    --------
+    >>> from mercer import SVC, load_data, tune
+    >>> heart = load_data("heart")
+    >>> search = tune(SVC(), heart.X, heart.y, grid={"C": [0.1, 1.0, 10.0]}, cv=3, random_state=0)
+    >>> bool(search.best_score_ > 0.75), sorted(search.best_params_)
+    (True, ['machine__C'])
     """
     machine = estimator
     if scoring is None and not hasattr(estimator, "score"):

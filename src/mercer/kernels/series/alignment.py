@@ -185,8 +185,8 @@ def dtw_distances(
 
     Parameters
     ----------
-    X, Y : series
-        Lists or arrays of series, of any lengths.
+    X, Y : list or array
+        Series, of any lengths.
     band : float or None
         How far paths may stray from the diagonal, as in :class:`DTW`.
     time : {"last", "first"}

@@ -124,7 +124,7 @@ class GaussianBasis(FeatureKernel):
 
     Parameters
     ----------
-    centres : array of shape (m, columns)
+    centres : array of shape (m, d)
         The centres cⱼ.
     sigma : float
         The width σ > 0.

@@ -37,6 +37,15 @@ class SMOTrace:
         b at the end.
     status : str
         ``optimal``, or ``max_iter`` where it took more steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import optimize
+    >>> x = np.array([-2.0, -1.0, 1.0, 2.0])
+    >>> trace = optimize.smo(np.outer(x, x), np.sign(x), C=1.0)
+    >>> trace.objectives.tolist(), trace.status  # Σα − ½‖w‖² before and after the only step
+    ([0.0, 0.5], 'optimal')
     """
 
     pairs: IntArray
