@@ -33,6 +33,15 @@ class PartialDependence:
         The column.
     classes : list, optional
         The classes, where there are more than two.
+
+    Examples
+    --------
+    >>> from mercer import SVR, partial_dependence
+    >>> X = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
+    >>> machine = SVR("linear", C=100.0, epsilon=0.0).fit(X, [0.0, 2.0, 4.0, 6.0])
+    >>> curve = partial_dependence(machine, X, 0, grid=[0.0, 1.0])
+    >>> round(float(curve.values[1] - curve.values[0]), 2)  # two for each unit of the column
+    2.0
     """
 
     grid: Array

@@ -30,6 +30,15 @@ class PermutationImportance:
         The columns.
     error : float
         The mean error without shuffling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Ridge, permutation_importance
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> found = permutation_importance(Ridge(0.1).fit(X, X[:, 0]), X, X[:, 0])
+    >>> bool(found.low[0] > 1), bool(abs(found.values[1]) < 0.1)  # the second column is not used
+    (True, True)
     """
 
     values: Array

@@ -91,3 +91,17 @@ def _array(arguments: tuple[Any, ...], data: Objects, place: str) -> Any:
 def _refusal(place: str, wanted: str, found: Any) -> InvalidInput:
     kind = found if isinstance(found, np.dtype) else type(found).__name__
     return InvalidInput(f"Report record: {place} has to be {wanted}, and is {kind}.")
+
+
+def check(holds: bool, place: str) -> None:
+    """Refuse a record whose parts contradict each other."""
+    if not holds:
+        raise InvalidInput(
+            f"Report record: the parts of {place} do not fit together. The file was changed: make "
+            "the report again from the data."
+        )
+
+
+def check_lengths(place: str, *parts: Any) -> None:
+    """Refuse lists of a record that should be of one length and are not."""
+    check(len({len(part) for part in parts}) == 1, place)

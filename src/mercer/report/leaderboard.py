@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._typing import Model
 from mercer.report import text
-from mercer.report.record import ColumnWeight, Vote, VoteLine
+from mercer.report.reasons import ColumnWeight, Vote, VoteLine
 
 COLUMNS = 40
 """Columns whose weights are shown, the strongest first: more than these nobody reads."""

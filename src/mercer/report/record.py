@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput
 from mercer.report import codec
+from mercer.report.reasons import Shares, Vote
 
 Flags: TypeAlias = NDArray[np.bool_]
 Levels: TypeAlias = NDArray[np.uint8]
@@ -63,7 +64,7 @@ class Confusion:
     hidden: int
 
     def __post_init__(self) -> None:
-        _check(self.counts.shape == (len(self.labels), len(self.labels)), "confusion")
+        codec.check(self.counts.shape == (len(self.labels), len(self.labels)), "confusion")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Residuals:
     total: int
 
     def __post_init__(self) -> None:
-        _check_lengths("residuals", self.rows, self.actual, self.predicted)
+        codec.check_lengths("residuals", self.rows, self.actual, self.predicted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class Calibration:
     error: float | None
 
     def __post_init__(self) -> None:
-        _check_lengths("calibration", self.said, self.share, self.low, self.high, self.count)
+        codec.check_lengths("calibration", self.said, self.share, self.low, self.high, self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,60 +120,11 @@ class Surface:
 
     def __post_init__(self) -> None:
         n, p = len(self.mean), len(self.parameters)
-        _check_lengths("search", self.mean, self.std, self.dropped, self.bound)
-        _check(self.places.shape == (n, p) and len(self.values) == p, "search")
-        _check(0 <= self.best < n, "search")
+        codec.check_lengths("search", self.mean, self.std, self.dropped, self.bound)
+        codec.check(self.places.shape == (n, p) and len(self.values) == p, "search")
+        codec.check(0 <= self.best < n, "search")
         sizes = np.array([len(values) for values in self.values], dtype=np.intp)
-        _check(bool((self.places >= 0).all() and (self.places < sizes).all()), "search")
-
-
-@dataclass(frozen=True, eq=False)
-class VoteLine:
-    """A candidate of a contest: what it was, and how it did on rows that were left out.
-
-    ``behind`` is what it lacks to the best one, ``noise`` the standard error of that; ``power`` is
-    that of the column weights aᵖ.
-    """
-
-    kernel: str
-    power: float
-    alpha: float
-    score: float
-    behind: float
-    noise: float
-    member: bool
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnWeight:
-    """A column: how well it agrees with the target by itself, and its mean factor in the members.
-
-    Both are shares of the greatest one.
-    """
-
-    name: str
-    alignment: float
-    factor: float
-
-
-@dataclass(frozen=True, eq=False)
-class Vote:
-    """A contest, the best candidate first, and what its members make of the columns."""
-
-    scoring: str
-    rows: int
-    lines: list[VoteLine]
-    columns: list[ColumnWeight]
-    stopped: str
-
-    def __post_init__(self) -> None:
-        _check(bool(self.lines) and self.lines[0].member, "contest")
-
-    @property
-    def members(self) -> list[VoteLine]:
-        """The candidates that vote."""
-        return [line for line in self.lines if line.member]
+        codec.check(bool((self.places >= 0).all() and (self.places < sizes).all()), "search")
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,14 +210,18 @@ class Neighbours:
 
     def __post_init__(self) -> None:
         per_point = [self.rows, self.cells, self.actual, self.predicted, self.decision, self.wrong]
-        _check_lengths("neighbours", *per_point, self.question, self.near, self.rest, self.bias)
-        _check_lengths("neighbours", self.support_rows, self.support_cells, self.support_labels)
+        codec.check_lengths(
+            "neighbours", *per_point, self.question, self.near, self.rest, self.bias
+        )
+        codec.check_lengths(
+            "neighbours", self.support_rows, self.support_cells, self.support_labels
+        )
         shapes = {x.shape for x in (self.near, self.similarity, self.distance, self.contribution)}
-        _check(len(shapes) == 1 and self.near.ndim == 2, "neighbours")
+        codec.check(len(shapes) == 1 and self.near.ndim == 2, "neighbours")
         widths = {len(cells) for cells in (*self.cells, *self.support_cells)}
-        _check(widths <= {len(self.columns)}, "neighbours")
+        codec.check(widths <= {len(self.columns)}, "neighbours")
         known = (self.near >= 0) & (self.near < len(self.support_rows))
-        _check(bool(known.all()), "neighbours")
+        codec.check(bool(known.all()), "neighbours")
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,9 +239,9 @@ class GramPicture:
 
     def __post_init__(self) -> None:
         n, k = int(self.sizes.sum()), len(self.labels)
-        _check(self.levels.shape == (n, n) and 0 < n <= 2000, "Gram picture")
-        _check(len(self.sizes) == k and self.means.shape == (k, k), "Gram picture")
-        _check(bool((self.sizes > 0).all()), "Gram picture")
+        codec.check(self.levels.shape == (n, n) and 0 < n <= 2000, "Gram picture")
+        codec.check(len(self.sizes) == k and self.means.shape == (k, k), "Gram picture")
+        codec.check(bool((self.sizes > 0).all()), "Gram picture")
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,61 +263,9 @@ class Map:
     total: int
 
     def __post_init__(self) -> None:
-        _check_lengths("map", self.x, self.y, self.group, self.support, self.point, self.rows)
+        codec.check_lengths("map", self.x, self.y, self.group, self.support, self.point, self.rows)
         known = (self.group >= 0) & (self.group < len(self.groups))
-        _check(bool(known.all()) and len(self.explained) == 2, "map")
-
-
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """The shares of one column in the answers to some rows, beside what the rows have there.
-
-    ``places`` are the numbers of the column, or the positions of its ``categories``.
-    """
-
-    column: str
-    categories: list[str]
-    places: Array
-    shares: Array
-
-    def __post_init__(self) -> None:
-        _check_lengths("effect", self.places, self.shares)
-        known = (self.places >= 0) & (self.places < len(self.categories))
-        _check(not self.categories or bool(known.all()), "effect")
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """How much each column gives to the answers: Shapley values, the strongest columns first.
-
-    ``importance`` is the mean size of a column's share over ``counted`` rows, ``direction`` says
-    what positive shares in ``effects`` speak for. For single rows ``values`` speak for the answer
-    that was given (``question``): base, values and others add up to ``total``. ``standing`` says
-    how many training rows would have to be wrong; it may be empty.
-    """
-
-    columns: list[str]
-    importance: Array
-    rest: float
-    hidden: int
-    counted: int
-    direction: str
-    effects: list[Effect]
-    rows: list[str]
-    question: list[str]
-    cells: list[list[str]]
-    values: Array
-    others: Array
-    base: Array
-    total: Array
-    standing: list[str]
-
-    def __post_init__(self) -> None:
-        _check_lengths("shares", self.columns, self.importance)
-        _check(self.values.shape == (len(self.rows), len(self.columns)), "shares")
-        per_row = (self.rows, self.question, self.cells, self.others, self.base, self.total)
-        _check_lengths("shares", *per_row, self.standing)
-        _check({len(cells) for cells in self.cells} <= {len(self.columns)}, "shares")
+        codec.check(bool(known.all()) and len(self.explained) == 2, "map")
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,10 +318,10 @@ class Record:
     shares: Shares | None = None
 
     def __post_init__(self) -> None:
-        _check(self.trust in ("yes", "caution", "no", "unknown"), "trust")
+        codec.check(self.trust in ("yes", "caution", "no", "unknown"), "trust")
         if self.map is not None:
             points = 0 if self.neighbours is None else len(self.neighbours.rows)
-            _check(bool((self.map.point < points).all()), "map")
+            codec.check(bool((self.map.point < points).all()), "map")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as dictionaries, lists, texts, numbers and arrays."""
@@ -437,15 +341,3 @@ class Record:
 
     def __repr__(self) -> str:
         return f"Record({self.title!r}: {self.headline})"
-
-
-def _check(holds: bool, place: str) -> None:
-    if not holds:
-        raise InvalidInput(
-            f"Report record: the parts of {place} do not fit together. The file was changed: make "
-            "the report again from the data."
-        )
-
-
-def _check_lengths(place: str, *parts: Any) -> None:
-    _check(len({len(part) for part in parts}) == 1, place)

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from mercer._typing import Array
-from mercer.report.record import Effect, Shares
+from mercer.report.reasons import Effect, Shares
 from mercer.report.svg import axes, chart, label, line, mark, names, scale_of, tag
 from mercer.report.text import fixed, number
 

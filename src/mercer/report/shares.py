@@ -19,7 +19,7 @@ from mercer.kernels.encoders import as_narwhals, is_frame, row_count
 from mercer.report import table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.predicted import Predicted
-from mercer.report.record import Effect, Shares
+from mercer.report.reasons import Effect, Shares
 
 COLUMNS = 12
 """Columns that are shown, the strongest first: as many bars as can be read."""

@@ -1,0 +1,109 @@
+"""What a record says of why: a contest with its vote, and the shares of columns in answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mercer._typing import Array
+from mercer.report import codec
+
+
+@dataclass(frozen=True, eq=False)
+class VoteLine:
+    """A candidate of a contest: what it was, and how it did on rows that were left out.
+
+    ``behind`` is what it lacks to the best one, ``noise`` the standard error of that; ``power`` is
+    that of the column weights aᵖ.
+    """
+
+    kernel: str
+    power: float
+    alpha: float
+    score: float
+    behind: float
+    noise: float
+    member: bool
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnWeight:
+    """A column: how well it agrees with the target by itself, and its mean factor in the members.
+
+    Both are shares of the greatest one.
+    """
+
+    name: str
+    alignment: float
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """A contest, the best candidate first, and what its members make of the columns."""
+
+    scoring: str
+    rows: int
+    lines: list[VoteLine]
+    columns: list[ColumnWeight]
+    stopped: str
+
+    def __post_init__(self) -> None:
+        codec.check(bool(self.lines) and self.lines[0].member, "contest")
+
+    @property
+    def members(self) -> list[VoteLine]:
+        """The candidates that vote."""
+        return [line for line in self.lines if line.member]
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """The shares of one column in the answers to some rows, beside what the rows have there.
+
+    ``places`` are the numbers of the column, or the positions of its ``categories``.
+    """
+
+    column: str
+    categories: list[str]
+    places: Array
+    shares: Array
+
+    def __post_init__(self) -> None:
+        codec.check_lengths("effect", self.places, self.shares)
+        known = (self.places >= 0) & (self.places < len(self.categories))
+        codec.check(not self.categories or bool(known.all()), "effect")
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """How much each column gives to the answers: Shapley values, the strongest columns first.
+
+    ``importance`` is the mean size of a column's share over ``counted`` rows, ``direction`` says
+    what positive shares in ``effects`` speak for. For single rows ``values`` speak for the answer
+    that was given (``question``): base, values and others add up to ``total``. ``standing`` says
+    how many training rows would have to be wrong; it may be empty.
+    """
+
+    columns: list[str]
+    importance: Array
+    rest: float
+    hidden: int
+    counted: int
+    direction: str
+    effects: list[Effect]
+    rows: list[str]
+    question: list[str]
+    cells: list[list[str]]
+    values: Array
+    others: Array
+    base: Array
+    total: Array
+    standing: list[str]
+
+    def __post_init__(self) -> None:
+        codec.check_lengths("shares", self.columns, self.importance)
+        codec.check(self.values.shape == (len(self.rows), len(self.columns)), "shares")
+        per_row = (self.rows, self.question, self.cells, self.others, self.base, self.total)
+        codec.check_lengths("shares", *per_row, self.standing)
+        codec.check({len(cells) for cells in self.cells} <= {len(self.columns)}, "shares")
