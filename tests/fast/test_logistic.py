@@ -28,6 +28,30 @@ def test_loss_and_derivatives(scale):
     assert curvature == pytest.approx(float(C @ (share * expit(-z - 0.3))), rel=1e-12)
 
 
+def test_where_arrays_lie_in_memory_does_not_matter():
+    """Two fits on the same data agree to the last digit."""
+    random = np.random.default_rng(0)
+    n, classes = 270, 5
+    z, C = 3 * random.normal(size=n), np.full(n, 2.0)
+    signs, labels = np.where(random.random(n) < 0.4, 1.0, -1.0), random.integers(classes, size=n)
+    F, bias = random.normal(size=(n, classes)), random.normal(size=classes)
+    found, found_for_classes, kept = set(), set(), []
+    for turn in range(2_000):
+        # Some memory stays in use and some is free again, so that arrays lie elsewhere each time.
+        passing = [np.empty(random.integers(1, 2_000)) for _ in range(3)]
+        if turn % 7 == 0:
+            kept.append(passing[0])
+        p, beta = np.empty(n), np.empty(n)
+        numbers = _fast.logistic.look(z, 0.1, signs, C, p, beta)
+        found.add((*numbers, p.tobytes(), beta.tobytes()))
+        P, B, slopes, turns = np.empty_like(F), np.empty_like(F), np.empty(5), np.empty(5)
+        loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, B, slopes)
+        _fast.logistic.turn_of_slopes(P, C, F, turns)
+        found_for_classes.add((loss, *(each.tobytes() for each in (P, B, slopes, turns))))
+    assert len(found) == 1
+    assert len(found_for_classes) == 1
+
+
 @pytest.mark.parametrize("start", [-30.0, 0.0, 8.0])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
 def test_the_best_bias_has_no_slope(scale, start):

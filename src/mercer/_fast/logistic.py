@@ -53,6 +53,48 @@ def _log_of_one_and(e: float) -> float:
 
 
 @jit_sums
+def _sum(values: Array) -> float:
+    """Return the sum of numbers in a loop that writes to no array.
+
+    A loop that does is compiled twice, and where arrays lie in memory says which of the two runs:
+    sums in vectors or one after the other, with other last digits.
+    """
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    return total
+
+
+@jit_formulas
+def _look_near(
+    z: Array,
+    bias: float,
+    signs: Array,
+    C: Array,
+    p: Array,
+    beta: Array,
+    powers: Array,
+    bends: Array,
+) -> None:
+    """Fill p and β for a few rows, ``powers`` with their losses and ``bends`` with curvatures."""
+    for i in range(z.size):
+        powers[i] = -abs(z[i] + bias)
+    double(powers)
+    for i in range(z.size):
+        odds = signs[i] * (z[i] + bias)
+        e = powers[i] if abs(odds) < _FARTHEST_ODDS else 0.0
+        share = 1.0 / (1.0 + e)
+        wrong = e * share if odds > 0 else share
+        right = share if odds > 0 else e * share
+        pull = C[i] * wrong
+        # The largest of −odds and 0, which is not a number where the odds are none.
+        powers[i] = C[i] * (_log_of_one_and(e) + 0.5 * (abs(odds) - odds))
+        bends[i] = pull * right
+        p[i] = wrong if signs[i] < 0 else right
+        beta[i] = signs[i] * pull
+
+
+@jit
 def look(
     z: Array, bias: float, signs: Array, C: Array, p: Array, beta: Array
 ) -> tuple[float, float, float]:
@@ -61,25 +103,16 @@ def look(
     Returns the loss Σ C log(1 + exp(−s(z + bias))), minus its slope in the bias, and its curvature.
     """
     loss, slope, curvature = 0.0, 0.0, 0.0
-    powers = np.empty(min(z.size, _NEAR))
+    size = min(z.size, _NEAR)
+    powers, bends = np.empty(size), np.empty(size)
     for start in range(0, z.size, _NEAR):
         stop = min(start + _NEAR, z.size)
-        for i in range(start, stop):
-            powers[i - start] = -abs(z[i] + bias)
-        double(powers[: stop - start])
-        for i in range(start, stop):
-            odds = signs[i] * (z[i] + bias)
-            e = powers[i - start] if abs(odds) < _FARTHEST_ODDS else 0.0
-            share = 1.0 / (1.0 + e)
-            wrong = e * share if odds > 0 else share
-            right = share if odds > 0 else e * share
-            pull = C[i] * wrong
-            # The largest of −odds and 0, which is not a number where the odds are none.
-            loss += C[i] * (_log_of_one_and(e) + 0.5 * (abs(odds) - odds))
-            slope += signs[i] * pull
-            curvature += pull * right
-            p[i] = wrong if signs[i] < 0 else right
-            beta[i] = signs[i] * pull
+        near = slice(start, stop)
+        losses, curved = powers[: stop - start], bends[: stop - start]
+        _look_near(z[near], bias, signs[near], C[near], p[near], beta[near], losses, curved)
+        loss += _sum(losses)
+        slope += _sum(beta[near])
+        curvature += _sum(curved)
     return loss, slope, curvature
 
 
