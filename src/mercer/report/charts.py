@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer._typing import Array
 from mercer.report import png
 from mercer.report.phrases import difference, difference_interval, interval, value
+from mercer.report.reasons import Vote, VoteLine
 from mercer.report.record import (
     Calibration,
     GramPicture,
@@ -20,8 +21,6 @@ from mercer.report.record import (
     Reference,
     Residuals,
     Surface,
-    Vote,
-    VoteLine,
 )
 from mercer.report.svg import Scale, axes, chart, label, line, mark, names, scale_of, tag
 from mercer.report.text import counted, fixed, number, percent
