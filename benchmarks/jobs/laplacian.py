@@ -36,7 +36,7 @@ def _ours(kind, smoothness, labelled, rows):
     X, classes, targets = _data(labelled, rows)
     options = {
         "smoothness": smoothness,
-        "kernel": RBF(GAMMA),
+        "kernel": RBF(gamma=GAMMA),
         "n_neighbors": NEIGHBOURS,
         "weights": "binary",
     }
@@ -87,7 +87,7 @@ def _agree(answers, *, labelled, rows):
     from mercer import RBF
 
     X, _, _ = _data(labelled, rows)
-    K = RBF(GAMMA)(X[: min(rows, 1000)], X)
+    K = RBF(gamma=GAMMA)(X[: min(rows, 1000)], X)
     ours, theirs = K @ answers[OURS], K @ answers[PEER]
     worst = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
     if worst > 5e-3:

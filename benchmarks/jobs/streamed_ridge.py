@@ -25,7 +25,7 @@ def _fit(library, rows, count):
         from mercer import RBF, Nystrom, StreamedRidge
 
         machine = StreamedRidge(
-            ALPHA * rows, kernel=RBF(GAMMA), approximation=Nystrom(count, "uniform")
+            ALPHA * rows, kernel=RBF(gamma=GAMMA), approximation=Nystrom(count, "uniform")
         )
     else:
         from sklearn.kernel_approximation import Nystroem

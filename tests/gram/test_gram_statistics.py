@@ -44,12 +44,14 @@ def test_a_grid_of_widths_costs_one_distance_matrix(pairs_computed):
     once = dict(pairs_computed)
     assert 0.5 <= triangle(once) <= 1
     for width in np.logspace(-3, 2, 20):
-        same = gram.with_kernel(RBF(width))
-        assert_allclose(same.dense(), Gram(RBF(width), X.copy()).dense(), rtol=1e-12, atol=1e-300)
+        same = gram.with_kernel(RBF(gamma=width))
+        assert_allclose(
+            same.dense(), Gram(RBF(gamma=width), X.copy()).dense(), rtol=1e-12, atol=1e-300
+        )
     assert 20 * triangle(once) <= triangle(pairs_computed) - triangle(once) <= 20
     pairs_computed.clear()
     for width in np.logspace(-3, 2, 20):
-        same = gram.with_kernel(RBF(width))
+        same = gram.with_kernel(RBF(gamma=width))
         K = same.dense()
         assert_allclose(same @ np.ones(N), K.sum(axis=1), rtol=1e-12)
         assert_allclose(same.rows([5, 3]), K[[5, 3]], rtol=1e-12)
@@ -68,7 +70,7 @@ def test_folds_are_parts_of_the_stored_matrix(pairs_computed):
     pairs_computed.clear()
     train, test = np.arange(0, N, 2), np.arange(1, N, 2)
     for width in (0.1, 1.0):
-        other = gram.with_kernel(RBF(width))
+        other = gram.with_kernel(RBF(gamma=width))
         expected = K ** (width / 0.3)
         assert_allclose(other.take(train).dense(), expected[np.ix_(train, train)], rtol=1e-9)
         assert_allclose(other.take(test, train).dense(), expected[np.ix_(test, train)], rtol=1e-9)
@@ -104,7 +106,7 @@ def test_the_budget_is_respected(pairs_computed, budget, kept):
     K = gram.dense()
     assert stored_bytes(gram) == kept * ONE <= budget
     pairs_computed.clear()
-    grid = [gram.with_kernel(RBF(w) * Linear() + Laplacian(w)) for w in (0.5, 0.7)]
+    grid = [gram.with_kernel(RBF(gamma=w) * Linear() + Laplacian(w)) for w in (0.5, 0.7)]
     for other in grid:
         other.dense()
     assert len(pairs_computed) == 3 - kept  # past the budget: computed again

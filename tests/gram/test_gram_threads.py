@@ -101,7 +101,7 @@ def test_several_python_threads_at_once():
     X = vectors(700)
     kernel = (Linear() + RBF(gamma=0.2)).normalized() + Laplacian(0.1)
     gram = Gram(kernel, X, threads=2, statistic_bytes=10**8, cache_bytes=10**5)
-    others = [Gram(RBF(w), X, threads=2) for w in (0.1, 0.5)]
+    others = [Gram(RBF(gamma=w), X, threads=2) for w in (0.1, 0.5)]
     expected = [g.dense() for g in (Gram(kernel, X), *others)]
     wrong, failed = [], []
 

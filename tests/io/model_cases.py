@@ -149,7 +149,7 @@ CASES = {
     "svc weights": _weighted,
     "svc linear": lambda: _iris(SVC("linear")),
     "svc poly": lambda: _iris(SVC("poly", degree=2, coef0=1.0)),
-    "svc float32 parameter": lambda: _iris(SVC(RBF(np.float32(0.3)), C=np.float64(2.0))),
+    "svc float32 parameter": lambda: _iris(SVC(RBF(gamma=np.float32(0.3)), C=np.float64(2.0))),
     "svc noise": lambda: _iris(SVC(RBF() + White(0.1))),
     "svc histograms": lambda: _iris(SVC(Chi2(0.3))),
     "svc sparse": lambda: _sparse(SVC()),

@@ -41,7 +41,7 @@ RADIAL = [
     Matern(nu=1.5, length_scale=[0.7, 1.5, 2.0]),
     Matern(nu=2.5, gamma=0.3),
     Matern(nu=4.1, length_scale=1.2),
-    Matern(float("inf"), length_scale=[0.7, 1.5, 2.0]),
+    Matern(nu=float("inf"), length_scale=[0.7, 1.5, 2.0]),
     RationalQuadratic(alpha=0.7, sigma=1.2),
     RationalQuadratic(alpha=1.0, length_scale=[0.7, 1.5, 2.0]),
     Periodic(2.3, 0.8),

@@ -260,7 +260,7 @@ def test_additive_chi2_and_distance_suffice_after_centring():
 
 def test_rational_quadratic_is_a_mixture_of_gaussians(X):
     weights = np.random.default_rng(0).gamma(0.7, 1 / 0.7, 4000)
-    mixture = np.mean([RBF(w / 2)(X) for w in weights], axis=0)
+    mixture = np.mean([RBF(gamma=w / 2)(X) for w in weights], axis=0)
     np.testing.assert_allclose(
         RationalQuadratic(alpha=0.7, length_scale=1.0)(X), mixture, atol=0.03
     )

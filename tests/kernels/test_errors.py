@@ -311,7 +311,7 @@ def test_unknown_heuristics_and_bad_length_scales(kind):
         (lambda: Polynomial(2, 1.0, np.inf), ["Polynomial: coef0=inf"]),
         (lambda: Sigmoid("auto"), ["Sigmoid: gamma='auto'", "'scale'"]),
         (lambda: Matern(nu=0), ["Matern: nu=0", "> 0"]),
-        (lambda: Matern(-np.inf), ["Matern: nu=-inf"]),
+        (lambda: Matern(nu=-np.inf), ["Matern: nu=-inf"]),
         (lambda: RationalQuadratic(alpha=0.0), ["RationalQuadratic: alpha=0.0", "> 0"]),
         (lambda: Periodic(0.0), ["Periodic: period=0.0", "> 0"]),
         (lambda: Periodic(1.0, -1.0), ["Periodic: length_scale=-1.0", "> 0"]),

@@ -49,7 +49,7 @@ READ = {
     "delta(\"chest pain\", 'it\\'s')": Delta().on("chest pain", "it's"),
     "linear(0, -1, 12)": Linear().on(0, -1, 12),
     "poly(degree=3, coef0=2)": Polynomial(3, coef0=2),
-    "matern(nu=inf, length_scale=[1, 2.5, 3e-1])": Matern(math.inf, length_scale=[1, 2.5, 0.3]),
+    "matern(nu=inf, length_scale=[1, 2.5, 3e-1])": Matern(nu=math.inf, length_scale=[1, 2.5, 0.3]),
     "rbf(gamma=median)": RBF("median"),
     "rbf(gamma='median')": RBF("median"),
     "rbf(gamma=none, sigma=2)": RBF(sigma=2),
@@ -222,7 +222,7 @@ def test_any_column_comes_back(columns):
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
 def test_any_number_comes_back(number):
-    kernel = number * RBF(number) + Laplacian(length_scale=[number, 1]) ** number
+    kernel = number * RBF(gamma=number) + Laplacian(length_scale=[number, 1]) ** number
     assert parse_kernel(format_kernel(kernel)) == kernel
 
 
@@ -233,7 +233,7 @@ def test_texts_are_short():
     assert format_kernel((Linear() + 1).exp().normalized()) == (
         "exp(linear() + constant()).normalized()"
     )
-    assert format_kernel(RBF(np.float64(0.5))) == "rbf(gamma=0.5)"
+    assert format_kernel(RBF(gamma=np.float64(0.5))) == "rbf(gamma=0.5)"
     assert format_kernel(RBF(length_scale=np.array([1.0, 0.25]))) == "rbf(length_scale=[1, 0.25])"
 
 

@@ -163,7 +163,7 @@ SPECTRAL = [
     Matern(nu=0.5, length_scale=1.2),
     Matern(nu=1.5, sigma=0.9),
     Matern(nu=2.2, length_scale=[0.7, 1.5, 2.0]),
-    Matern(float("inf"), gamma=0.4),
+    Matern(nu=float("inf"), gamma=0.4),
     RationalQuadratic(alpha=0.7, gamma=0.3),
     RationalQuadratic(alpha=2.0, length_scale=[0.7, 1.5, 2.0]),
 ]

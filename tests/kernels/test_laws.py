@@ -119,7 +119,7 @@ def test_gaussian_is_the_normalised_exponential_of_the_linear_kernel(X):
 
 @given(tables(), st.floats(0.2, 2.0))
 def test_gaussian_of_any_width_is_one_too(X, gamma):
-    close((2 * gamma * Linear()).exp().normalized()(X), RBF(gamma)(X), 1e-9)
+    close((2 * gamma * Linear()).exp().normalized()(X), RBF(gamma=gamma)(X), 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ def test_gaussian_of_any_width_is_one_too(X, gamma):
 def test_normalised_exponentials_do_not_overflow(kernel, gamma, size):
     X = np.random.default_rng(0).normal(size=(8, 3)) + size
     k = kernel.normalized()
-    close(k(X), RBF(gamma)(X), 1e-15 * size**2 + 1e-9)
+    close(k(X), RBF(gamma=gamma)(X), 1e-15 * size**2 + 1e-9)
     close(k.diag(X), np.ones(8))
     assert k(X).max() <= 1
-    close(k(X, X[:2]), RBF(gamma)(X, X[:2]), 1e-15 * size**2 + 1e-9)
+    close(k(X, X[:2]), RBF(gamma=gamma)(X, X[:2]), 1e-15 * size**2 + 1e-9)
 
 
 def test_normalised_exponentials_of_large_kernels_have_gradients():
@@ -168,12 +168,12 @@ def test_pointwise_limits_of_kernels_are_kernels(X):
     gaussian = RBF(length_scale=1.3)(X)
     errors = []
     for alpha in (1e1, 1e3, 1e5):
-        K = RationalQuadratic(alpha, length_scale=1.3)(X)
+        K = RationalQuadratic(alpha=alpha, length_scale=1.3)(X)
         assert np.linalg.eigvalsh(K)[0] > -1e-10 * len(X)
         errors.append(np.abs(K - gaussian).max())
     assert errors[2] <= 1e-4
     assert errors[2] <= errors[0] + 1e-12
-    close(Matern(math.inf, length_scale=1.3)(X), gaussian)
+    close(Matern(nu=math.inf, length_scale=1.3)(X), gaussian)
     assert np.linalg.eigvalsh(gaussian)[0] > -1e-10 * len(X)
 
 

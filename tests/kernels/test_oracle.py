@@ -300,4 +300,4 @@ def test_precomputed_kernels():
 )
 def test_matern_of_large_order(nu, r, value):
     """Values by arithmetic of 40 digits; K_ν itself overflows there."""
-    assert Matern(nu, length_scale=1.0)([[0.0]], [[r]])[0, 0] == pytest.approx(value, rel=1e-9)
+    assert Matern(nu=nu, length_scale=1.0)([[0.0]], [[r]])[0, 0] == pytest.approx(value, rel=1e-9)

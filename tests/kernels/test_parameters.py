@@ -84,7 +84,7 @@ def test_repr_of_table_kernels_can_be_read_back(kernel):
         (Delta().on("city") * RBF().on("age", 3), "Delta().on('city') * RBF().on('age', 3)"),
         (Linear() * (1 / 3), "0.3333333333333333 * Linear()"),
         (Linear() * 1234567.5, "1234567.5 * Linear()"),
-        (RBF(np.float64(0.5)), "RBF(gamma=0.5)"),
+        (RBF(gamma=np.float64(0.5)), "RBF(gamma=0.5)"),
         (RBF(length_scale=np.array([0.5, 2.0])), "RBF(length_scale=[0.5, 2.0])"),
         (FunctionKernel(math.dist), "FunctionKernel(function=dist)"),
         (Precomputed(np.eye(4)), "Precomputed(matrix=<array 4 × 4>)"),
@@ -234,7 +234,7 @@ def test_different_examples_differ():
     ("a", "b"),
     [
         (RBF(gamma=1), RBF(gamma=1.0)),
-        (RBF(np.float64(0.5)), RBF(gamma=0.5)),
+        (RBF(gamma=np.float64(0.5)), RBF(gamma=0.5)),
         (RBF(length_scale=[1, 2]), RBF(length_scale=[1.0, 2.0])),
         (RBF(length_scale=(1.0, 2.0)), RBF(length_scale=np.array([1.0, 2.0]))),
         (RBF(length_scale=np.array([1, 2], dtype=np.float32)), RBF(length_scale=[1, 2])),

@@ -15,7 +15,7 @@ ALPHAS = np.array([1e-6, 1e-2, 3.0])
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("gamma", [0.01, 0.5, 5.0, 200.0])
 def test_all_shifts_are_solved(gamma, columns):
-    K = RBF(gamma)(X)
+    K = RBF(gamma=gamma)(X)
     found = solve_shifts(K.copy(), B[:, :columns], ALPHAS, 1e-13)
     for alpha, part in zip(ALPHAS, found, strict=True):
         residual = B[:, :columns] - K @ part - alpha * part

@@ -138,8 +138,8 @@ def bounded_kernels(columns: int) -> st.SearchStrategy[Kernel]:
     return st.one_of(
         width.map(lambda w: RBF(**w)),
         width.map(lambda w: Laplacian(**w)),
-        st.builds(lambda nu, w: Matern(nu, **w), st.sampled_from([0.5, 0.9, 1.5, 2.5]), width),
-        st.builds(lambda alpha, w: RationalQuadratic(alpha, **w), st.floats(0.3, 3.0), width),
+        st.builds(lambda nu, w: Matern(nu=nu, **w), st.sampled_from([0.5, 0.9, 1.5, 2.5]), width),
+        st.builds(lambda alpha, w: RationalQuadratic(alpha=alpha, **w), st.floats(0.3, 3.0), width),
         st.builds(Periodic, st.floats(0.5, 4.0), st.floats(0.5, 2.0)),
     )
 

@@ -135,7 +135,9 @@ def test_auto_finds_the_best_of_all():
     model = KernelRidge("auto", kernel=RBF("auto")).fit(X, y)
     error = np.mean(model.leave_one_out() ** 2)
     for gamma in model.kernel_.gamma * np.array([0.25, 1.0, 4.0]):
-        path = KernelRidge(kernel=RBF(gamma)).path(X, y, model.alpha_ * np.array([0.5, 1.0, 2.0]))
+        path = KernelRidge(kernel=RBF(gamma=gamma)).path(
+            X, y, model.alpha_ * np.array([0.5, 1.0, 2.0])
+        )
         # The grid is coarse: a finer one may be better by little.
         assert error <= path.errors.min() * 1.01
     assert np.mean(model.leave_one_out() ** 2) == pytest.approx(model.path_.errors.min())

@@ -54,7 +54,7 @@ def test_the_two_verifiers_share_no_code():
 
 KERNELS = [
     RBF(gamma=0.3), RBF(length_scale=[1.0, 2.0, 0.5]), Laplacian(0.4), Matern(nu=0.5, sigma=1.2),
-    Matern(nu=1.5, sigma=2.0), Matern(nu=2.5, gamma=0.3), Matern(float("inf"), length_scale=1.3),
+    Matern(nu=1.5, sigma=2.0), Matern(nu=2.5, gamma=0.3), Matern(nu=float("inf"), length_scale=1.3),
     RationalQuadratic(alpha=0.7, gamma=0.2), Linear(), Polynomial(3, 0.5, 0.2), Constant(2.5),
     White(0.2),
     0.3 * RBF(gamma=0.3) * Linear() + Constant(1.0),

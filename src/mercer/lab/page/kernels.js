@@ -34,7 +34,7 @@ lab.kernels = (() => {
     formula: nu === 0.5 ? "k(x, z) = exp(−‖x − z‖/ℓ)"
       : nu === 1.5 ? "k(x, z) = (1 + s) exp(−s), s = √3‖x − z‖/ℓ"
         : "k(x, z) = (1 + s + s²/3) exp(−s), s = √5‖x − z‖/ℓ",
-    python: `Matern(${nu}, length_scale=${width})`, imports: "Matern", width,
+    python: `Matern(nu=${nu}, length_scale=${width})`, imports: "Matern", width,
     of: (x, z) => {
       const s = Math.sqrt(2 * nu * distance2(x, z)) / width;
       const factor = nu === 0.5 ? 1 : nu === 1.5 ? 1 + s : 1 + s + (s * s) / 3;
