@@ -47,7 +47,8 @@ def test_the_same_seed_gives_the_same_study(heart):
     folder, _ = heart
     first = Study.load(folder / "heart.mercer")
     found = fitted("heart", "--seed", 0)
-    assert [s["value"] for s in found["scores"]] == [s.value for s in first.scores]
+    # To rounding: BLAS sums in another order with another number of threads.
+    assert [s["value"] for s in found["scores"]] == pytest.approx([s.value for s in first.scores])
     assert found["kernel"] == first.kernel
     other = fitted("heart", "--seed", 1)
     assert other["scores"] != found["scores"]

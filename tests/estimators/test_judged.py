@@ -40,6 +40,8 @@ MACHINES = [
     (mercer.SVR(approximation=20), NUMBERS),
     (mercer.NuSVR(), NUMBERS),
     (mercer.OneClassSVM(), None),
+    (mercer.MultipleKernelClassifier([mercer.RBF("scale"), mercer.Linear()]), CLASSES),
+    (mercer.MultipleKernelRegressor([mercer.RBF("scale"), mercer.Linear()]), NUMBERS),
     (mercer.KernelRidge(0.1, kernel="rbf"), NUMBERS),
     (mercer.KernelRidge(1e-3, kernel="poly", fit_intercept=True), TWO),
     (mercer.KernelRidge(0.1, kernel="rbf", approximation=20), TWO),

@@ -65,7 +65,7 @@ def test_the_oracle_refuses_what_it_does_not_know():
         pass
 
     with pytest.raises(NotImplementedError, match="Mine"):
-        naive_value(Mine(1.0), [0.0], [1.0])
+        naive_value(Mine(gamma=1.0), [0.0], [1.0])
 
 
 def test_the_oracle_itself_on_values_known_by_heart():

@@ -271,7 +271,6 @@ def test_constant_targets():
         ({"alpha": np.full(40, -1.0)}, "≥ 0"),
         ({"alpha": np.ones(3)}, "same number"),
         ({"kernel": "rbf"}, "kernel"),
-        ({"kernel": theirs.PairwiseKernel()}, "mercer's"),
         ({"n_targets": 2}, "n_targets"),
     ],
 )
@@ -401,3 +400,12 @@ def test_kernels_of_ones_own_for_scikit_learn_are_taken_as_they_are():
         mixed = GaussianProcessRegressor(theirs.WhiteKernel(0.1) + Letters()).fit(words, y)
     assert mixed.kernel_.k2.alike == 0.5
     assert mixed.kernel_.k1.noise_level != 0.1
+
+
+def test_a_kernel_that_mercer_lacks_is_taken_as_it_is():
+    kernel = theirs.PairwiseKernel(metric="laplacian", gamma=0.5)
+    reference = gaussian_process.GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None)
+    with pytest.warns(UserWarning, match="stay (what|as) they are"):
+        model = GaussianProcessRegressor(kernel, alpha=0.1).fit(X, y)
+    expected = reference.fit(X, y).predict(X)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)

@@ -111,7 +111,6 @@ def test_texts():
         ({}, np.zeros(60), "2 or more"),
         ({}, np.linspace(0, 1, 60), "Unknown label type"),
         ({"kernel": theirs.CompoundKernel([theirs.RBF()])}, y, "CompoundKernel"),
-        ({"kernel": theirs.PairwiseKernel()}, y, "mercer's"),
         ({"multi_class": "all"}, y, "multi_class"),
     ],
 )

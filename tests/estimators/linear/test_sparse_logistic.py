@@ -107,7 +107,9 @@ def test_the_dual_value_is_that_of_its_definition():
     share = min(1.0, 1 / np.abs(X.T @ beta).max())
     q = (signs > 0) * (1 - share) + share * p
     entropy = -2.0 * (q * np.log(q) + (1 - q) * np.log(1 - q)).sum()
-    assert model.certificate_.dual == pytest.approx(entropy, rel=1e-12)
+    # The certificate's point is a little inside, so that rounding cannot make it infeasible.
+    assert model.certificate_.dual == pytest.approx(entropy, rel=1e-10)
+    assert model.certificate_.dual <= entropy * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("name", ["heart", "iris"])

@@ -20,7 +20,7 @@ from mercer.problems.linear import (
     SparseClassifier,
 )
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
-from mercer.solvers.linear.linear_newton import LinearNewton
+from mercer.solvers.linear.linear_newton import SMALL_SYSTEM, LinearNewton
 
 FEW_ROWS, FEW_COLUMNS = 1_000, 300
 """Up to so many rows or columns Newton's method is used: its systems are small."""
@@ -42,7 +42,7 @@ def linear_solver(
     """Return the method for so many rows and columns."""
     rows = problem.rows(gram)
     n, d, squared = len(rows), rows.columns, bool(problem.D.all())
-    if squared and n < d and n <= FEW_ROWS:
+    if squared and SMALL_SYSTEM < n < d and n <= FEW_ROWS:
         return DescentThenNewton(seed)
     quick = squared and n >= d and rows.entries * d <= MOST_WORK
     if n <= FEW_ROWS or d <= FEW_COLUMNS or quick:
