@@ -32,7 +32,7 @@ from mercer.cli import main
 
 with event.install_recorder("numba:compile") as recorder:
     try:
-        main(["fit", "heart", "--quiet", "--force"])
+        main(["fit", "heart", "--machine", "svc", "--quiet", "--force"])
     except SystemExit as left:
         assert left.code == 0
 functions = [e.data["dispatcher"].py_func for _, e in recorder.buffer if e.is_start]

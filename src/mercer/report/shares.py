@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from mercer._typing import Array, IntArray, Objects, Targets
+from mercer._typing import Array, IntArray, Model, Objects, Targets
 from mercer.estimators.base import take_objects
 from mercer.estimators.certify import certify
 from mercer.exceptions import MercerError
+from mercer.explanations.answer_functions import AnswerFunctions
 from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
 from mercer.explanations.wrong_rows import wrong_rows
+from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, row_count
+from mercer.kernels.vectors.radial import Radial
 from mercer.report import table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.predicted import Predicted
@@ -29,6 +33,8 @@ CATEGORIES = 8
 """Categories of a column that have room beside each other; a column with more has no drawing."""
 IMPORTANCE_ROWS = 200
 """Rows behind the importance of columns: means of so many are steady to a few per cent."""
+MOST_WORK, FEWEST_ROWS = 3e7, 10
+"""Products for all rows together, about three seconds, and rows that are explained all the same."""
 EFFECT_ROWS = 150
 """Points in the drawing of an effect: enough to see its shape, few enough for a small page."""
 STANDING_ROWS = 1500
@@ -53,12 +59,15 @@ def shares(
     """
     if not anatomy.objects_are_seen:
         return None
-    shown, some = rows[0], _thinned(rows[1], IMPORTANCE_ROWS)
     try:
-        single = explain(anatomy.model, take_objects(X_test, shown))
-        many = explain(anatomy.model, take_objects(X_test, some))
+        most = max(FEWEST_ROWS, int(MOST_WORK / (_work(anatomy.machine) * len(columns))))
+        shown, some = rows[0][:most], _thinned(rows[1], min(IMPORTANCE_ROWS, most))
+        asked, places = np.unique(np.concatenate([shown, some]), return_inverse=True)
+        found = explain(anatomy.model, take_objects(X_test, asked))
     except MercerError:
         return None
+    single = replace(found, values=found.values[places[: len(shown)]])
+    many = replace(found, values=found.values[places[len(shown) :]])
     several = many.values.ndim == 3
     if len(many.names) < 2 or single.names != many.names or (several and many.classes is None):
         return None
@@ -91,6 +100,23 @@ def shares(
         total=base + values.sum(axis=1),
         standing=_standing(anatomy, *train, take_objects(X_test, shown)),
     )
+
+
+def _work(machine: Model) -> float:
+    """Return how many products one row needs for each column."""
+    if hasattr(machine, "voter_functions"):
+        expansions = [voter.expansion for voter in machine.voter_functions()[0]]
+    else:
+        expansions = [AnswerFunctions.of(machine).expansion]
+    return float(sum(max(1, len(e.points)) * _gaussians(e.kernel) for e in expansions))
+
+
+def _gaussians(kernel: Kernel) -> int:
+    """Return how many Gaussians stand for a kernel that is no product over columns."""
+    if not isinstance(kernel, Radial) or kernel.over_columns is not None:
+        return 1
+    mixture = kernel.mixture()
+    return 1 if mixture is None else len(mixture[0])
 
 
 def _thinned(rows: IntArray, most: int) -> IntArray:

@@ -110,7 +110,8 @@ def _descend(
     total = float(problem.C.sum())
     steps, best, status = 0, math.inf, None
     settled = True  # whether the bias is as good as it has to be at the end
-    memory = space.memory(problem, view) if _affords_secants(budget) else None
+    patient = _affords_secants(budget)
+    memory = space.memory(problem, view) if patient else None
     while status is None:
         V = Element(space, space.adjoint(view.beta))
         g = w.plus(-1.0, V) if problem.penalised else V.opposite()
@@ -138,7 +139,8 @@ def _descend(
         if problem.functions > 1:
             # Only differences of functions matter to the loss; the penalty wants their sum zero.
             d = Element(space, d.coef - d.coef.mean(axis=1, keepdims=True))
-        rough = max(min(_ROUGH_BIAS * slope, _ROUGHEST_BIAS), accuracy)
+        # Whoever counts steps gets whole ones: two at once are two single ones.
+        rough = max(min(_ROUGH_BIAS * slope, _ROUGHEST_BIAS), accuracy) if patient else accuracy
         moved = _search(problem, w, view, d, g.dot(d), value, rough)
         if moved is None:
             status = Status.STALLED
