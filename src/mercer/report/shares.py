@@ -33,8 +33,9 @@ CATEGORIES = 8
 """Categories of a column that have room beside each other; a column with more has no drawing."""
 IMPORTANCE_ROWS = 200
 """Rows behind the importance of columns: means of so many are steady to a few per cent."""
-MOST_WORK, FEWEST_ROWS = 3e7, 10
-"""Products for all rows together, about three seconds, and rows that are explained all the same."""
+MOST_WORK, FEWEST_ROWS, TOO_MUCH_WORK = 3e7, 10, 1e8
+"""Products for all rows together, about three seconds; rows that are explained all the same; and
+what is too much for any report, ten seconds."""
 EFFECT_ROWS = 150
 """Points in the drawing of an effect: enough to see its shape, few enough for a small page."""
 STANDING_ROWS = 1500
@@ -60,7 +61,10 @@ def shares(
     if not anatomy.objects_are_seen:
         return None
     try:
-        most = max(FEWEST_ROWS, int(MOST_WORK / (_work(anatomy.machine) * len(columns))))
+        work = _work(anatomy.machine) * max(len(columns), _players(anatomy.machine))
+        most = max(FEWEST_ROWS, int(MOST_WORK / work))
+        if most * work > TOO_MUCH_WORK:
+            return None
         shown, some = rows[0][:most], _thinned(rows[1], min(IMPORTANCE_ROWS, most))
         asked, places = np.unique(np.concatenate([shown, some]), return_inverse=True)
         found = explain(anatomy.model, take_objects(X_test, asked))
@@ -109,6 +113,13 @@ def _work(machine: Model) -> float:
     else:
         expansions = [AnswerFunctions.of(machine).expansion]
     return float(sum(max(1, len(e.points)) * _gaussians(e.kernel) for e in expansions))
+
+
+def _players(machine: Model) -> int:
+    """Return how many players the explanation of a vote has: a column may be several."""
+    if not hasattr(machine, "voter_functions"):
+        return 1
+    return max(len(set(voter.owners)) for voter in machine.voter_functions()[0])
 
 
 def _gaussians(kernel: Kernel) -> int:
