@@ -153,9 +153,10 @@ def _finish(
     # Nobody is there in float32: all steps are taken in float64.
     block, there = np.empty((1, 1), np.float32), np.zeros(m, np.bool_)
     group = np.zeros(m, np.uint8)
-    done, _, _ = exchange(K, rows, block, there, zeros, lo, hi, group, 1, beta, f, tol)
+    groups = min(m, 1)  # the literal 1 would be a type of its own, for which all is compiled anew
+    done, _, _ = exchange(K, rows, block, there, zeros, lo, hi, group, groups, beta, f, tol)
     if not done:
-        advance(K, rows, block, there, zeros, lo, hi, group, 1, beta, f, tol)
+        advance(K, rows, block, there, zeros, lo, hi, group, groups, beta, f, tol)
     return done
 
 
