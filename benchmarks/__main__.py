@@ -1,4 +1,4 @@
-"""Command line of the benchmarks: the list of jobs, one of them, sweep, growth or accuracy."""
+"""Command line of the benchmarks: the list of jobs, one of them, or a comparison of its own."""
 
 import argparse
 import sys
@@ -23,10 +23,19 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.accuracy import main as accuracy
 
         return accuracy(arguments[1:])
+    if arguments[:1] == ["regression"]:
+        from benchmarks.regression import main as regression
+
+        return regression(arguments[1:])
+    if arguments[:1] == ["files"]:
+        from benchmarks.files import main as files
+
+        return files(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="List the benchmark jobs, or run one of them; sweep compares many "
-        "machines, growth their times at sizes that double, accuracy scores on small tables.",
+        "machines, growth their times at sizes that double, accuracy scores on small tables, "
+        "regression errors on tables of numbers, files whole studies of tables.",
     )
     parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
     parser.add_argument("--repeats", type=positive(int), help="timed runs of each contender")

@@ -3,7 +3,8 @@ Boundaries of different kernels
 ===============================
 
 The same wines, the same machine, another kernel each time. A kernel that is too stiff misses the
-shape of the data, one that is too supple learns every single bottle by heart.
+shape of the data, one that is too supple learns every single bottle by heart. (Lecture 000, figures
+20 and 21.)
 """
 
 import matplotlib.pyplot as plt

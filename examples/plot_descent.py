@@ -3,7 +3,8 @@ Ways down
 =========
 
 Gradient descent, steepest descent in other norms, Newton's method and coordinate ascent, on the
-contours of one function. Each method leaves a trace, and the trace draws itself.
+contours of one function. Each method leaves a trace, and the trace draws itself. (Lecture 000,
+section on descent methods; lecture 001, coordinate ascent.)
 """
 
 import matplotlib.pyplot as plt

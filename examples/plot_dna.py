@@ -3,7 +3,8 @@ Reading DNA
 ===========
 
 A gene of a primate is cut at splice sites: an exon ends (EI) or begins (IE) there. The data set
-``splice`` has 3,190 windows of 60 letters with a site in the middle, or none (N).
+``splice`` has 3,190 windows of 60 letters with a site in the middle, or none (N). (Lecture 003,
+section 19.)
 """
 
 import matplotlib.pyplot as plt

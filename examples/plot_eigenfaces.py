@@ -4,6 +4,7 @@ Eigenfaces
 
 A picture of 92 × 112 pixels is a point in 10,304 dimensions. Principal components find the few
 directions in which faces differ, and a new picture is recognised by its coordinates along them.
+(Lecture 002, section 3.)
 """
 
 from importlib.metadata import distribution

@@ -12,6 +12,23 @@ import numpy as np
 
 from mercer import RBF, KernelLogisticRegression, LogisticRegression
 
+# %%
+# One column: the sigmoid
+# -----------------------
+# The probability of the second class is σ(wx + b) = 1/(1 + e^(−wx − b)): the larger ∣wx + b∣, the
+# surer the machine. With more rows, or classes farther apart, the curve is steeper. (Lecture 001,
+# from the sign of f to a confidence.)
+random = np.random.default_rng(1)
+figure, panels = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained", sharey=True)
+for ax, apart in zip(panels, (0.5, 1.5, 3.0), strict=True):
+    x = np.concatenate([random.normal(-apart / 2, 1, 60), random.normal(apart / 2, 1, 60)])[:, None]
+    one = LogisticRegression().fit(x, np.repeat(["no", "yes"], 60))
+    one.plot(x, np.repeat(["no", "yes"], 60), ax)
+    ax.set(title=f"means {apart:g} apart: w = {one.coef_[0, 0]:.2f}", xlim=(-4.5, 4.5))
+
+# %%
+# Three classes
+# -------------
 random = np.random.default_rng(0)
 angle = random.uniform(0, 2 * np.pi, size=300)
 radius = np.repeat([0.4, 1.6, 1.6], 100) + 0.25 * random.normal(size=300)

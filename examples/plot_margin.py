@@ -3,7 +3,8 @@ Margins, slacks and the price C
 ===============================
 
 A support vector machine looks for the widest street between two classes. The hard margin lets
-nobody onto the street. The soft margin does, at the price C for each unit of slack.
+nobody onto the street. The soft margin does, at the price C for each unit of slack. (Lecture 000,
+figures 17 and 18; lecture 001, soft margin classifier; lecture 003, section 6.)
 """
 
 import matplotlib.pyplot as plt

@@ -20,25 +20,12 @@ print(molecules)
 # %%
 # A small molecule, and the colours of its atoms: at first the element, then the element together
 # with the neighbourhood of one and of two bonds. Atoms that look alike from where they stand keep
-# the same colour.
+# the same colour. (Lecture 003, section 20.4.)
 small = next(
     graph
     for graph in molecules.graphs
     if graph.size == 9 and len(set(graph.labels.tolist())) == 3 and len(graph.edges) == 9
 )
-
-
-def colours_of_atoms(graph, rounds):
-    """Refine labels as the kernel does, but by hand: names in place of hashes."""
-    colours = graph.labels.tolist()
-    for _ in range(rounds):
-        around = [[] for _ in colours]
-        for (u, v), bond in zip(graph.edges.tolist(), graph.edge_labels.tolist(), strict=True):
-            around[u].append((bond, colours[v]))
-            around[v].append((bond, colours[u]))
-        pairs = zip(colours, around, strict=True)
-        colours = [f"{own}({sorted(others)})" for own, others in pairs]
-    return colours
 
 
 def positions(graph, steps=600):
@@ -58,15 +45,15 @@ def positions(graph, steps=600):
 
 
 at = positions(small)
+(colours,) = WeisfeilerLehman(2).colours([small])
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2))
 palette = plt.get_cmap("tab10").colors
 for rounds, axis in enumerate(axes):
-    names = colours_of_atoms(small, rounds)
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    number = {colour: i for i, colour in enumerate(dict.fromkeys(colours[rounds].tolist()))}
     for (u, v), bond in zip(small.edges.tolist(), small.edge_labels.tolist(), strict=True):
         width = {"single": 1.5, "double": 4, "triple": 6}.get(bond, 2.5)
         axis.plot(*at[[u, v]].T, color="0.6", lw=width, zorder=1)
-    chosen = [palette[number[name] % 10] for name in names]
+    chosen = [palette[number[colour] % 10] for colour in colours[rounds].tolist()]
     axis.scatter(*at.T, c=chosen, s=330, zorder=2, edgecolors="white")
     for place, element in zip(at, small.labels.tolist(), strict=True):
         axis.text(*place, element, ha="center", va="center", color="white", weight="bold")

@@ -6,7 +6,7 @@ A support vector machine knows two classes. For more, many machines of two class
 together: one for each pair of classes, which vote (``"ovo"``), or one for each class against the
 rest, of which the most certain one wins (``"ovr"``). Or one larger problem has a function for each
 class and learns all of them at once: Weston and Watkins charge a point for each wrong class that
-comes too near to its own, Crammer and Singer for the worst one only.
+comes too near to its own, Crammer and Singer for the worst one only. (Lecture 003, section 16.)
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Unit balls, and lines in three norms
 ====================================
 
 A norm is known by its unit ball: all vectors of length 1 at most. The choice of a norm for
-residuals decides which line is best.
+residuals decides which line is best. (Lecture 000, figures 3 to 6 and 12 to 15.)
 """
 
 import matplotlib.pyplot as plt
@@ -31,6 +31,28 @@ panels[2].set_title("a quadratic norm and its dual")
 for axes in panels:
     axes.set(xlim=(-1.9, 1.9), ylim=(-1.9, 2.5))
     axes.legend(fontsize=8, loc="upper right", ncols=2)
+plt.show()
+
+# %%
+# Where is it steepest?
+# ---------------------
+# The direction of steepest descent depends on how steps are measured: it is the point of the unit
+# ball that lies farthest against the gradient. In L1 that is a corner, so one coordinate moves; in
+# L∞ another corner, all move by as much; in L2 it is −∇f. (Lecture 000, figures 12 to 15.)
+gradient = np.array([0.9, 0.45])
+kinds = (norms.l1, norms.l2, norms.Lp(4), norms.linf, norms.Quadratic([[2.0, 0.9], [0.9, 1.0]]))
+names = ("L1", "L2", "L4", "L∞", "√(xᵀPx)")
+figure, panels = plt.subplots(1, 5, figsize=(12.5, 2.9), layout="constrained", sharey=True)
+for axes, norm, name in zip(panels, kinds, names, strict=True):
+    norm.plot(axes, color="C0")
+    step = norm.steepest(gradient)
+    # The line of equal descent touches the ball there.
+    along = np.array([-gradient[1], gradient[0]]) / np.linalg.norm(gradient)
+    axes.plot(*(step + np.outer([-1.2, 1.2], along)).T, color="C5", lw=1)
+    axes.annotate("", step, (0, 0), arrowprops={"arrowstyle": "->", "color": "C1", "lw": 2})
+    axes.annotate("", 0.9 * gradient, (0, 0), arrowprops={"arrowstyle": "->", "lw": 1})
+    axes.annotate("∇f", 0.9 * gradient, xytext=(2, 3), textcoords="offset points")
+    axes.set(title=f"{name}: f falls by {-gradient @ step:.2f}", xlim=(-1.6, 1.6), ylim=(-1.7, 1.5))
 plt.show()
 
 # %%

@@ -26,9 +26,9 @@ print(why)
 
 why = replace(why, names=list(heart.columns))
 figure, (one, all_rows) = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
-why.plot(0, axes=one)
+why.plot(0, ax=one)
 one.set_title("one patient")
-why.plot(axes=all_rows)
+why.plot(ax=all_rows)
 all_rows.set_title("all patients")
 plt.show()
 

@@ -3,9 +3,9 @@ The width of a Gaussian kernel
 ==============================
 
 k(x, z) = exp(−‖x − z‖²/(2σ²)) has one parameter, and everything depends on it. When σ is small,
-each flower is similar to itself only and K is nearly the identity I. When σ is large, all
-flowers are alike and K is nearly 11ᵀ, the matrix of ones. The structure of the data shows
-between the two.
+each flower is similar to itself only and K is nearly the identity I. When σ is large, all flowers
+are alike and K is nearly 11ᵀ, the matrix of ones. The structure of the data shows between the two.
+(Lecture 003, section 14.)
 """
 
 import matplotlib.pyplot as plt

@@ -3,13 +3,14 @@ XOR and the feature map
 =======================
 
 No line separates the two classes of XOR: equal signs on one side, different signs on the other.
-The kernel (1 + ⟨x, z⟩)² is an inner product in six dimensions, and there a plane does it.
+The kernel (1 + ⟨x, z⟩)² is an inner product in six dimensions, and there a plane does it. (Lecture
+001, kernel methods; lecture 003, section 12.2.)
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import Expansion, Polynomial
+from mercer import SVC, Polynomial
 
 X = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
 y = np.array([1.0, 1.0, -1.0, -1.0])
@@ -29,24 +30,28 @@ print("largest |φ(x)·φ(z) − k(x, z)|:", np.abs(phi @ phi.T - kernel(X)).max
 # %%
 # A separating plane
 # ------------------
-# Only the fifth coordinate, √2 x₁x₂, differs between the classes. The function of least norm
-# with f(x) = y on the four points finds it without being told: f = Σ aᵢ k(xᵢ, ·) with K a = y.
-# Its weights in the six dimensions are w = Φᵀa.
-f = Expansion(kernel, X, np.linalg.solve(kernel(X), y))
-w = phi.toarray().T @ f.coefficients
+# Only the fifth coordinate, √2 x₁x₂, differs between the classes. The hard margin finds it without
+# being told. All four points are support vectors with one multiplier, α = 1/8; the weights in the
+# six dimensions are w = Σ αᵢyᵢφ(xᵢ), and 2/‖w‖ is the width of the margin there.
+machine = SVC(kernel, C=np.inf).fit(X, y)
+w = phi.toarray().T @ (y * machine.alpha_)
+print("α =", machine.alpha_.round(6), "b =", round(float(machine.intercept_[0]), 9) + 0.0)
 print("w =", w.round(3) + 0.0)
-print(f"‖f‖ = {f.norm():.3f}, ‖w‖ = {np.linalg.norm(w):.3f}: the margin is {1 / f.norm():.3f}")
+print(f"2/‖w‖ = {2 / np.linalg.norm(w):.4f}, margin_ = {machine.margin_:.4f}")
+print(machine.certificate_)
 
 # %%
-# Left, the plane of the data with f(x) = 0, which is two lines. Right, three of the six
+# Left, the plane of the data with f(x) = 0, which is two lines, and f(x) = ±1, on which all four
+# points lie. Right, three of the six
 # coordinates: the separating plane lies flat between the classes.
 figure = plt.figure(figsize=(9, 4.1), layout="constrained")
 axes = figure.add_subplot(1, 2, 1)
 side = np.linspace(-1.8, 1.8, 200)
 grid = np.stack(np.meshgrid(side, side), axis=-1)
-values = f(grid.reshape(-1, 2)).reshape(200, 200)
+values = machine.decision_function(grid.reshape(-1, 2)).reshape(200, 200)
 filled = axes.contourf(side, side, values, np.linspace(-3.25, 3.25, 14), cmap="RdBu", alpha=0.75)
-axes.contour(side, side, values, [0], colors="black", linewidths=1.5)
+axes.contour(side, side, values, [-1, 0, 1], colors="black", linewidths=[0.8, 1.5, 0.8],
+             linestyles=["--", "-", "--"])  # fmt: skip
 figure.colorbar(filled, ax=axes, label="f(x)", ticks=[-3, -1, 0, 1, 3], shrink=0.9)
 groups = [(1, "+1", "C0", "o"), (-1, "−1", "C1", "s")]
 for label, _, colour, marker in groups:

@@ -3,7 +3,7 @@
 import matplotlib as mpl
 from cycler import cycler
 
-COLOURS = ("#2f78b0", "#d1603d", "#2a8f6b", "#d9a02c", "#8a5a9e", "#7d8799")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#a8558a", "#7d8799")
 
 STYLE = {
     "axes.axisbelow": True,
@@ -47,7 +47,9 @@ class Order:
         "plot_large_gram",
         "plot_landmarks",
         "plot_streaming",
+        "plot_maximum_margin",
         "plot_margin",
+        "plot_feature_maps",
         "plot_boundaries",
         "plot_multiclass",
         "plot_one_class",
@@ -57,17 +59,24 @@ class Order:
         "plot_dna",
         "plot_series",
         "plot_molecules",
+        "plot_walks",
         "plot_trees",
         "plot_fisher",
         "plot_eigenfaces",
         "plot_kernel_pca",
         "plot_laplacian",
+        "plot_discriminant",
+        "plot_gaussian",
         "plot_gp",
         "plot_norms",
+        "plot_penalty_balls",
         "plot_lasso_path",
         "plot_logistic",
+        "plot_line_search",
         "plot_descent",
+        "plot_lagrange",
         "plot_perceptron",
+        "plot_network",
         "plot_cocktail",
     )
 

@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 _log = logging.getLogger(__name__)
 _BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_PAGES = ("index.md", "guide/*.md")
+_PAGES = ("index.md", "guide/*.md", "course/*.md")
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

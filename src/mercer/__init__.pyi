@@ -89,6 +89,10 @@ from mercer.exceptions import (
     NotSeparable as NotSeparable,
     NumericalOverflow as NumericalOverflow,
 )
+from mercer.explanations.deciding_rows import (
+    DecidingRows as DecidingRows,
+    deciding_rows as deciding_rows,
+)
 from mercer.explanations.dependence import (
     PartialDependence as PartialDependence,
     partial_dependence as partial_dependence,

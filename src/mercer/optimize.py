@@ -25,5 +25,9 @@ from mercer.solvers.descent import (
     newton as newton,
     steepest_descent as steepest_descent,
 )
+from mercer.solvers.dual_optimum import (
+    DualOptimum as DualOptimum,
+    maximise_dual as maximise_dual,
+)
 from mercer.solvers.line_search import Step as Step, line_search as line_search
 from mercer.solvers.svm.smo_trace import SMOTrace as SMOTrace, smo as smo

@@ -20,6 +20,7 @@ import traceback
 import warnings
 
 import numpy as np
+import pyarrow
 
 import mercer
 from mercer.exceptions import MercerError
@@ -263,7 +264,12 @@ def main(arguments=None):
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         fuzzer = Fuzzer(folder)
-        fuzzer.attack(0)  # what is loaded with the first file is not the files'
+        # What is loaded with the first files is not theirs, nor are stacks and arenas of threads.
+        pyarrow.set_io_thread_count(1)
+        pyarrow.set_cpu_count(1)
+        for number in range(20):
+            fuzzer.attack(number, options.seed)
+        fuzzer.seen = dict.fromkeys(fuzzer.seen, 0)
         if os.path.exists("/proc/self/statm"):
             limit_memory(MEMORY)
         for number in numbers:

@@ -12,6 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
@@ -181,13 +182,16 @@ def arguments(row, data):
 
 
 def is_clear(error):
-    """Whether an error was raised on purpose: by mercer, or by scikit-learn's validation."""
+    """Whether an error was raised on purpose: by mercer, or by scikit-learn's validation.
+
+    What a function of the user's raises is the user's.
+    """
     if isinstance(error, MercerError):
         return True
     if not isinstance(error, ValueError | TypeError | AttributeError):
         return False
     last = traceback.extract_tb(error.__traceback__)[-1]
-    if "/sklearn/" in last.filename:
+    if "/sklearn/" in last.filename or last.name == "_sizes":
         return True
     line = linecache.getline(last.filename, last.lineno)
     return "/mercer/" in last.filename and "raise" in line
@@ -240,10 +244,7 @@ def attack(name, kind):
 
 def takes_weights(name):
     """Whether a machine has weights of rows."""
-    fit = MACHINES[name][0].estimator.fit
-    return "sample_weight" in fit.__wrapped__.__code__.co_varnames or (
-        "sample_weight" in getattr(fit.__wrapped__, "__wrapped__", fit).__code__.co_varnames
-    )
+    return "sample_weight" in signature(MACHINES[name][0].estimator.fit).parameters
 
 
 def main(names, kinds):

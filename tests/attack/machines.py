@@ -1,15 +1,55 @@
 """Every machine of the registry, and what can be compared of it before and after."""
 
+from dataclasses import replace
+
 import joblib
 import numpy as np
 from scipy import sparse
 
-from mercer.estimators.registry import ROWS
+import mercer
+from mercer.estimators.registry import ROWS, MachineRow, of_class
 
+
+def _sizes(X):
+    """A feature map as users write them, with errors of its own."""
+    return np.abs(np.asarray(X, dtype=float))
+
+
+_CONFORMAL = MachineRow(
+    "conformal", "intervals", "mercer.estimators.conformal.conformal", "Conformal", "number"
+)
+_WEIGHED = {"kernel": [mercer.RBF("scale"), mercer.Linear()], "method": "lp"}
+VARIANTS = {
+    "SVC-joint": (of_class("SVC"), {"multi_class": "crammer_singer"}),
+    "SVC-hard": (of_class("SVC"), {"C": np.inf}),
+    "SVC-map": (of_class("SVC"), {"kernel": mercer.MapKernel(_sizes, vectorized=True)}),
+    "SVC-linear": (of_class("SVC"), {"kernel": "linear"}),
+    "SVR-landmarks": (of_class("SVR"), {"approximation": 5}),
+    "LinearSVC-joint": (of_class("LinearSVC"), {"multi_class": "crammer_singer"}),
+    "LogisticRegression-l1": (of_class("LogisticRegression"), {"l1_ratio": 1.0, "solver": "saga"}),
+    "LogisticRegression-bare": (of_class("LogisticRegression"), {"C": np.inf}),
+    "KernelLogisticRegression-landmarks": (
+        of_class("KernelLogisticRegression"),
+        {"approximation": 5},
+    ),
+    "KernelRidge-landmarks": (of_class("KernelRidge"), {"kernel": "rbf", "approximation": 5}),
+    "LaplacianSVC-hinge": (of_class("LaplacianSVC"), {"loss": "hinge", "unlabelled": None}),
+    "MultipleKernelClassifier-lp": (of_class("MultipleKernelClassifier"), _WEIGHED),
+    "MultipleKernelRegressor-lp": (of_class("MultipleKernelRegressor"), _WEIGHED),
+    "NormRegressor-ball": (of_class("NormRegressor"), {"norm": 2, "radius": 1.0, "ball": 1}),
+    "NormRegressor-box": (of_class("NormRegressor"), {"norm": 1, "radius": 1.0, "ball": np.inf}),
+    "NormRegressor-p": (of_class("NormRegressor"), {"norm": 1.5}),
+    "Conformal-numbers": (_CONFORMAL, {"estimator": mercer.KernelRidge(kernel="rbf")}),
+    "Conformal-classes": (replace(_CONFORMAL, task="classes"), {"estimator": mercer.SVC()}),
+}
+"""Settings that take another way through a machine, and what is made of machines."""
 MACHINES = {
-    f"{row.class_name}-{number}": (row, parameters)
-    for row in ROWS
-    for number, parameters in enumerate(row.examples)
+    **{
+        f"{row.class_name}-{number}": (row, parameters)
+        for row in ROWS
+        for number, parameters in enumerate(row.examples)
+    },
+    **VARIANTS,
 }
 """Each example of each row by a name for tests."""
 

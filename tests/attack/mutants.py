@@ -1,9 +1,11 @@
-"""Spoil the source in one place, run the tests that belong to it, and list what survives.
+"""Spoil the source in one place, run the tests that reach it, and list what survives.
 
-``python -m tests.attack.mutants --count 100 --seed 0`` draws places at random from problems,
-solvers, files and Gram matrices. It works on a copy of the source, so that nothing here changes. A
-mutant is killed when a test fails or takes too long; survivors are printed to be read one by one:
-some are as good as the original, the others show what no test looks at.
+``python -m tests.attack.mutants --count 500`` draws places at random from the functions of
+problems, solvers, files and Gram matrices. Nothing is written: a function gets its spoilt code in a
+forked process, where the tests that reach the line run, the quickest first (see
+:mod:`tests.attack.mutant_runs`). A mutant is killed when a test fails or takes too long. Survivors
+are printed to be read one by one: some are as good as the original, and are named in
+:mod:`tests.attack.equal_mutants`; the others show what no test looks at.
 """
 
 from __future__ import annotations
@@ -12,28 +14,28 @@ import argparse
 import ast
 import copy
 import json
-import os
 import random
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import sqrt
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
+from tests.attack.equal_mutants import EQUAL
+
 ROOT = Path(__file__).parents[2]
-PARTS = {
-    "problems": ["tests/problems", "tests/estimators/test_certify.py", "tests/solvers"],
-    "solvers": ["tests/solvers", "tests/estimators/svm", "tests/estimators/linear"],
-    "_files": ["tests/files", "tests/io", "tests/attack/test_files.py"],
-    "gram": ["tests/gram", "tests/solvers"],
-}
-"""The tests of each part, the nearest first."""
-SECONDS = 150.0
-"""A mutant that runs for longer hangs: the tests of a part take less."""
+LIBRARY = ROOT / "src" / "mercer"
+PARTS = ("problems", "solvers", "_files", "gram")
+TESTS = [
+    *("tests/problems", "tests/solvers", "tests/files", "tests/gram", "tests/io/test_models.py"),
+    *("tests/io/test_models_hostile.py", "tests/attack/test_linear_certificates.py"),
+    *("tests/estimators/test_certify.py", "tests/estimators/test_judged.py"),
+    *("tests/estimators/linear", "tests/estimators/ridge", "tests/estimators/semi"),
+    *("tests/estimators/svm", "tests/estimators/sources", "tests/estimators/network"),
+    *("tests/estimators/multiple_kernel", "tests/estimators/test_landmark_machines.py"),
+]
+"""Where the tests of these parts are."""
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -46,54 +48,84 @@ NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
 
 @dataclass
 class Mutant:
-    """One change of one file."""
+    """One change of one function, and what became of it."""
 
     module: str
     line: int
     change: str
     place: int
-    killed: bool = False
+    first: int
+    """The first line of the function, decorators included."""
+    text: str
+    """The line as it is written."""
+    end: str = ""
+    """``killed``, ``survived`` or ``equal``."""
+    by: str = ""
+    """The test that failed."""
     seconds: float = 0.0
 
+    @property
+    def path(self) -> Path:
+        """The file that it changes."""
+        return LIBRARY / self.module
 
-def mutants_of(path: Path, library: Path) -> Iterator[Mutant]:
+    def spoilt(self) -> CodeType:
+        """Return the code of the function with the change."""
+        tree = ast.parse(self.path.read_text())
+        _spoil(_places(tree)[self.place][0])
+        found = compile(ast.fix_missing_locations(tree), str(self.path), "exec", dont_inherit=True)
+        return next(code for code in codes(found) if code.co_firstlineno == self.first)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code objects inside of one, the outermost first."""
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from codes(inner)
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield every change of a module that the tests should notice."""
-    for number, node in enumerate(_places(ast.parse(path.read_text()))):
+    text = path.read_text()
+    lines = text.splitlines()
+    for place, (node, first) in enumerate(_places(ast.parse(text))):
         what = _spoil(copy.deepcopy(node))
         if what:
-            yield Mutant(str(path.relative_to(library)), node.lineno, what, number)
+            module, line = str(path.relative_to(LIBRARY)), node.lineno
+            yield Mutant(module, line, what, place, first, lines[line - 1].strip())
 
 
-def spoilt(text: str, mutant: Mutant) -> str:
-    """Return the text of a module with the change of a mutant."""
-    tree = ast.parse(text)
-    _spoil(_places(tree)[mutant.place])
-    return ast.unparse(ast.fix_missing_locations(tree))
-
-
-def _places(tree: ast.AST) -> list[Any]:
-    return [node for node in _code(tree) if hasattr(node, "lineno")]
+def _places(tree: ast.AST) -> list[tuple[Any, int]]:
+    """Return what runs in functions, each part with the first line of its function."""
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            found += _places(node)
+        elif isinstance(node, ast.FunctionDef) and node.name != "__repr__":  # is for readers
+            first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+            inside = [part for line in node.body for part in [line, *_code(line)] if _runs(line)]
+            found += [(part, first) for part in inside if hasattr(part, "lineno")]
+    return found
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk over what runs: no annotations, no texts of errors, no docstrings, no constants above.
-
-    Abstract methods and ``__repr__`` are for readers.
-    """
+    """Walk over what runs: no annotations, no texts of errors, no docstrings."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Raise | ast.Assert | ast.arguments | ast.Import | ast.ImportFrom):
-            continue
-        if isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__sklearn_tags__"):
-            continue
-        if isinstance(node, ast.AnnAssign) and node.value is None:
-            continue
-        inner = node.value if isinstance(node, ast.AnnAssign) else node
-        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
-            continue
-        if not isinstance(inner, ast.AST):
-            continue
-        yield inner
-        yield from _code(inner)
+        if _runs(node):
+            inner = node.value if isinstance(node, ast.AnnAssign) else node
+            yield inner  # type: ignore[misc]
+            yield from _code(inner)  # type: ignore[arg-type]
+
+
+def _runs(node: ast.AST) -> bool:
+    if isinstance(node, ast.Raise | ast.Assert | ast.arguments | ast.Import | ast.ImportFrom):
+        return False
+    if isinstance(node, ast.JoinedStr):  # is for readers
+        return False
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return False
+    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _spoil(node: ast.AST) -> str:
@@ -133,69 +165,49 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--only", default="", help="modules with this in their path")
     options.add_argument("--output", help="a line of JSON for each mutant; known ones are skipped")
+    options.add_argument("--again", action="store_true", help="try those that survived again")
+    options.add_argument("tests", nargs="*", default=TESTS, help="where to look for tests")
     given = options.parse_args()
-    library = ROOT / "src" / "mercer"
-    paths = [path for part in PARTS for path in sorted((library / part).rglob("*.py"))]
-    chosen = [m for path in paths if given.only in str(path) for m in mutants_of(path, library)]
+    from tests.attack.mutant_runs import run
+
+    paths = [path for part in PARTS for path in sorted((LIBRARY / part).rglob("*.py"))]
+    chosen = [m for path in paths if given.only in str(path) for m in mutants_of(path)]
     random.Random(given.seed).shuffle(chosen)
     known = _known(given.output)
-    with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", copied)
-        results = []
-        for mutant in chosen[: given.count]:
-            key = (mutant.module, mutant.line, mutant.change)
-            if key not in known:
-                _judge(mutant, copied)
-                _note(mutant, given.output)
-                known[key] = mutant.killed
-            results.append(known[key])
-    print(f"{sum(results)} of {len(results)} killed ({sum(results) / len(results):.1%})")
+    if given.again:
+        known = {key: mutant for key, mutant in known.items() if mutant.end != "survived"}
+    print(f"{len(chosen):,} changes, of which {given.count:,} are drawn", flush=True)
+    chosen = chosen[: given.count]
+    new = [mutant for mutant in chosen if _key(mutant) not in known]
+    for mutant in new:
+        mutant.end = "equal" if (mutant.module, mutant.text, mutant.change) in EQUAL else ""
+    run([mutant for mutant in new if not mutant.end], given.tests, lambda m: _note(m, given.output))
+    ends = [known.get(_key(mutant), mutant).end for mutant in chosen]
+    killed, equal, known_ends = ends.count("killed"), ends.count("equal"), len(ends)
+    print(f"{known_ends} mutants, {equal} as good as the original, {killed} killed:", end=" ")
+    print("{:.1%}, {:.1%} to {:.1%} of all (95 %)".format(*share(killed, known_ends - equal)))
 
 
-def _judge(mutant: Mutant, copied: Path) -> None:
-    """Put a mutant into the copy, run its tests, and take it back."""
-    began = time.perf_counter()
-    path = copied / "mercer" / mutant.module
-    original = path.read_text()
-    path.write_text(spoilt(original, mutant))
-    part = mutant.module.split("/")[0]
-    environment = {**os.environ, "PYTHONPATH": str(copied), "OMP_NUM_THREADS": "1"}
-    try:
-        for tests in _tests_of(mutant.module, part):
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests]  # fmt: skip  # noqa: E501
-            run = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS
-            )
-            if run.returncode not in (0, 5):  # 5: there was no test
-                mutant.killed = True
-                break
-    except subprocess.TimeoutExpired:
-        mutant.killed = True
-    finally:
-        path.write_text(original)
-    mutant.seconds = time.perf_counter() - began
+def share(part: int, whole: int) -> tuple[float, float, float]:
+    """Return a share and Wilson's interval of 95 %."""
+    p, z = part / max(whole, 1), 1.96
+    middle, width = p + z * z / (2 * whole), z * sqrt(p * (1 - p) / whole + (z / whole / 2) ** 2)
+    return p, (middle - width) / (1 + z * z / whole), (middle + width) / (1 + z * z / whole)
 
 
-def _tests_of(module: str, part: str) -> list[str]:
-    """Return the file that bears the name of the module, then all tests of its part."""
-    stem = Path(module).stem
-    named = sorted((ROOT / "tests").rglob(f"test_{stem}.py"))
-    return [*(str(path.relative_to(ROOT)) for path in named), *PARTS[part]]
+def _key(mutant: Mutant) -> tuple[str, int, str]:
+    return mutant.module, mutant.place, mutant.change
 
 
-def _known(output: str | None) -> dict[tuple[str, int, str], bool]:
+def _known(output: str | None) -> dict[tuple[str, int, str], Mutant]:
     if output is None or not Path(output).exists():
         return {}
-    rows = [json.loads(line) for line in Path(output).read_text().splitlines()]
-    return {(row["module"], row["line"], row["change"]): row["killed"] for row in rows}
+    rows = [Mutant(**json.loads(line)) for line in Path(output).read_text().splitlines()]
+    return {_key(row): row for row in rows}
 
 
 def _note(mutant: Mutant, output: str | None) -> None:
-    word = "killed  " if mutant.killed else "SURVIVED"
-    print(
-        f"{word} {mutant.module}:{mutant.line} {mutant.change} ({mutant.seconds:.0f} s)", flush=True
-    )
+    print(f"{mutant.end} {mutant.module}:{mutant.line} {mutant.change} by {mutant.by or 'none'} ({mutant.seconds:.1f} s)  {mutant.text}", flush=True)  # fmt: skip  # noqa: E501
     if output is not None:
         with Path(output).open("a") as file:
             file.write(json.dumps(asdict(mutant)) + "\n")

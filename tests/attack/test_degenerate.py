@@ -26,6 +26,15 @@ def test_hard_data_are_answered_or_refused(name, kind):
     assert attack(name, kind) in (None, "refused")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("KernelRidgeClassifier-0", "huge weights"), ("NormRegressor-p", "tiny numbers")],
+)
+def test_what_once_failed(name, kind):
+    assert attack(name, kind) in (None, "refused")
+
+
 def test_there_are_enough_kinds_of_data():
     assert len(KINDS) * len(MACHINES) >= 1500
 

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.accuracy import TableScore, average_precision, halves, summary
+from benchmarks.accuracy import (
+    TableScore,
+    average_precision,
+    calibration_error,
+    probabilities,
+    summary,
+)
 
 
 def make_folder(folder):
@@ -32,17 +38,9 @@ def test_a_folder_is_scored(tmp_path, capsys):
     assert "forest" in shown
 
 
-def test_halves_are_fixed_and_share_nothing():
-    names = [f"table {i}" for i in range(50)]
-    choice, report = halves(names)
-    assert len(choice) == len(report) == 25
-    assert set(choice) | set(report) == set(names)
-    assert halves(names[::-1]) == (choice, report)
-
-
 def test_summary_and_measure():
     published = pd.DataFrame({"forest": [0.9, 0.5], "tree": [0.1, 0.6]}, index=["a", "b"])
-    scores = [TableScore(n, 9, 9, s, 0.5, 1.0, 1.0) for n, s in (("a", 0.8), ("b", 0.7))]
+    scores = [TableScore(n, 9, 9, s, 0.5, 0.1, 1.0, 1.0) for n, s in (("a", 0.8), ("b", 0.7))]
     found = summary(scores, published)
     assert list(found.index) == ["mercer", "forest", "tree"]
     assert found.loc["mercer", "mean rank"] == 1.5
@@ -50,6 +48,22 @@ def test_summary_and_measure():
     assert found.loc["forest", "beaten by mercer"] == 1
     assert average_precision(np.array([0, 1, 2]), np.eye(3)) == 1
     assert average_precision(np.array([1, 0]), np.array([[0.1, 0.9], [0.9, 0.1]])) == 1
+
+
+def test_calibration_error_is_its_definition():
+    y = np.array([0, 0, 1, 1])
+    p = np.array([[0.9, 0.1], [0.95, 0.05], [0.93, 0.07], [0.45, 0.55]])
+    # Three answers of 0.9 and more are right twice, one of 0.55 is right.
+    assert calibration_error(y, p) == pytest.approx((abs(2.78 - 2) + 0.45) / 4)
+    assert calibration_error(y, np.eye(2)[y]) == 0
+
+
+def test_probabilities_are_compared_on_tables_of_both():
+    ours = pd.DataFrame({"name": ["a", "b"], "log_loss": [0.2, 9], "calibration_error": [0.1, 9]})
+    other = pd.DataFrame({"name": ["a"], "log_loss": [0.3], "calibration_error": [0.05]})
+    found = probabilities(ours, other)
+    assert found.loc["log_loss"].tolist() == [0.2, 0.3, 1, 1]
+    assert found.loc["calibration_error"].tolist() == [0.1, 0.05, 0, 1]
 
 
 def test_wrong_usage_is_named(tmp_path, capsys):

@@ -83,12 +83,32 @@ def test_an_identifier_travels_with_its_row():
     assert "row" not in rows[0]
 
 
-def test_numbers_have_predictions_only():
+def test_numbers_have_predictions_and_intervals():
     good(run("fit", "diabetes", "--quiet"))
     rows = rows_of(good(run("predict", "diabetes.mercer", "diabetes")).out)
-    assert rows[0].keys() == {"row", "prediction"}
+    assert list(rows[0]) == ["row", "prediction", "low", "high", "remarks"]
     given = Study.load("diabetes.mercer").predict("diabetes")
     assert [float(row["prediction"]) for row in rows] == given.tolist()
+    wider = rows_of(good(run("predict", "diabetes.mercer", "diabetes", "--level", "0.95")).out)
+    assert all(
+        float(w["low"]) < float(r["low"]) < float(r["prediction"]) < float(r["high"])
+        for r, w in zip(rows, wider, strict=True)
+    )
+
+
+def test_classes_have_a_set_at_the_level_that_is_asked_for(model):
+    rows = rows_of(good(run("predict", model, "heart", "--level", "0.95")).out)
+    sets = [set(row["set"].split(" | ")) for row in rows]
+    assert all(s <= {"disease", "healthy"} for s in sets)
+    assert all(row["prediction"] in s for row, s in zip(rows, sets, strict=True))
+    assert any(len(s) == 2 for s in sets)
+
+
+@pytest.mark.parametrize(("level", "words"), [("1", "between 0 and 1"), ("0.999", "at least 999")])
+def test_levels_that_cannot_be_promised_are_refused(model, level, words):
+    result = run("predict", model, "heart", "--level", level)
+    assert result.code == 2
+    assert words in result.err
 
 
 def test_decision_values_where_there_are_no_probabilities():
@@ -96,7 +116,7 @@ def test_decision_values_where_there_are_no_probabilities():
     rows = rows_of(
         good(run("predict", "lin.mercer", table_path("heart").with_name("heart_scale.txt"))).out
     )
-    assert rows[0].keys() == {"row", "prediction", "decision_1"}
+    assert rows[0].keys() == {"row", "prediction", "decision_1", "set", "remarks"}
     assert all((float(r["decision_1"]) > 0) == (r["prediction"] == "1") for r in rows)
 
 

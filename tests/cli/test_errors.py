@@ -17,10 +17,27 @@ WRONG = [
     (["fit", "heart", "--nope"], "--nope"),
     (["fit", "heart", "--seed", "x"], "--seed"),
     (["fit", "heart", "--seed", "-1"], "seed"),
-    (["fit", "heart", "--cv", "1"], "cv=1"),
-    (["fit", "heart", "--test-share", "1"], "test_share"),
-    (["fit", "heart", "--time-limit", "0"], "time_limit"),
-    (["fit", "heart", "--task", "both"], "task"),
+    (["fit", "heart", "--cv", "1"], "--cv 1 has"),
+    (["fit", "heart", "--test-share", "1"], "--test-share 1"),
+    (["fit", "heart", "--time-limit", "0"], "--time-limit 0"),
+    (["fit", "heart", "--task", "both"], "--task both"),
+    (["fit", "heart", "--score", "r2"], "--score r2"),
+    (["fit", "heart", "--positive", "ill"], "--positive ill"),
+    (["fit", "heart", "--kind", "age"], "--kind 'age' has to name a column"),
+    (["fit", "heart", "--kind", "age=colour"], "--kind: 'colour' for column 'age'"),
+    (["fit", "heart", "--kind", "agee=number"], "--kind: heart has no column 'agee'"),
+    (["fit", "heart", "--drop", "agee"], "Did you mean 'age'?"),
+    (["fit", "heart", "--encoding", "morse"], "There is no encoding 'morse'"),
+    (["fit", "heart", "--order-by", "day"], "--order-by: heart has no column 'day'"),
+    (["fit", "heart", "--group", "person"], "--group: heart has no column 'person'"),
+    (["fit", "heart", "--group", "sex", "--order-by", "age"], "--order-by and --group exclude"),
+    (["fit", "heart", "--test-share", "0", "--order-by", "age"], "and --test-share 0 keeps none"),
+    (
+        ["fit", "old.csv"],
+        "--missing old) or that the column holds categories (--kind age=category)",
+    ),
+    (["fit", "latin.csv"], "--encoding latin-1"),
+    (["fit", "one.csv", "--target", "y"], "their separator as --delimiter"),
     (["fit", "hart"], "heart"),
     (["fit", "none.csv"], "none.csv"),
     (["fit", "."], "folder"),
@@ -61,11 +78,14 @@ def bad_files(tmp_path):
         "short.csv": "a,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(6)),
         "ragged.csv": "a,y\n" + "1,2\n" * 9 + "1,2,3\n",
         "letters.csv": "a,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)),
+        "old.csv": "age,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(20)) + "old,a\n",
+        "one.csv": "y\n" + "a\nb\n" * 9,
         "hello.mercer": "hello, this is a letter and not a model",
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 8)
+    (tmp_path / "latin.csv").write_bytes("a,y\n1,ja\n2,né\n".encode("latin-1"))
 
 
 @pytest.mark.parametrize(("arguments", "cause"), WRONG, ids=[" ".join(a) for a, _ in WRONG])

@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from numba.core import event
 
+import mercer
 from mercer.cli import first_run
 from mercer.cli.first_run import compiling_in_words
 
@@ -61,6 +64,43 @@ def test_what_was_compiled_ahead_is_what_a_fit_needs(tmp_path):
     assert "mercer._fast.box_qp.improve" in first
     assert not [name for name in first if name.startswith("mercer._fast.active_set.")]
     assert second == []
+
+
+PLACES = """
+import json
+import numpy as np
+from mercer._fast import pairwise
+
+x = np.eye(3)
+pairwise.mirror_upper(x)
+stats = pairwise.mirror_upper.stats
+print(json.dumps([stats.cache_path, sum(stats.cache_hits.values())]))
+"""
+
+
+def test_a_read_only_installation_keeps_compiled_code_with_the_user(tmp_path):
+    """As the guide says: beside the package, or the user's own folder, or NUMBA_CACHE_DIR."""
+    source = Path(mercer.__file__).parent
+    copy = shutil.copytree(
+        source, tmp_path / "site" / "mercer", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    # For root no folder is read-only; but where a file is in its place, none can be made.
+    (copy / "_fast" / "__pycache__").touch()
+    own, given = tmp_path / "user", tmp_path / "given"
+    common = {"PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    folders = {"XDG_CACHE_HOME": str(own), "HOME": str(own), "LOCALAPPDATA": str(own)}
+    places = {own: common | folders, given: common | folders | {"NUMBA_CACHE_DIR": str(given)}}
+    for place, more in places.items():
+        environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | more
+        for turn in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", PLACES], capture_output=True, text=True, timeout=300,
+                env=environment, cwd=tmp_path,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            folder, hits = json.loads(done.stdout)
+            assert Path(folder).is_relative_to(place)
+            assert hits == turn
 
 
 def test_compiling_is_told_while_it_takes_long(monkeypatch):

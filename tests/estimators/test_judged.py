@@ -15,6 +15,7 @@ from mercer import certify, load, save
 from mercer.estimators.judged import JudgedMachine
 from mercer.estimators.registry import ROWS
 from mercer.gram.given import GivenGram
+from mercer.problems.certificate import Certificate
 from mercer.solvers.base import Status
 from mercer.solvers.svm.box_qp import BoxQPSolver
 from tests.estimators.cases import regression
@@ -72,8 +73,14 @@ MACHINES = [
     (mercer.NormRegressor(np.inf), NUMBERS),
     (mercer.NormRegressor(np.diag(1.0 + np.arange(80))), NUMBERS),
     *((mercer.PenaltyRegressor(name), NUMBERS) for name in ("l1", "l2", "huber", "dead_zone")),
+    (mercer.NormRegressor(2, radius=0.5, ball=1), NUMBERS),
+    (mercer.NormRegressor(1.5), NUMBERS),
     (mercer.LaplacianSVC(), FEW_CLASSES),
+    (mercer.LaplacianSVC(loss="hinge"), FEW_CLASSES),
     (mercer.LaplacianRidge(), FEW_NUMBERS),
+    (mercer.StreamedRidge(approximation=20), TWO),
+    (mercer.StreamedClassifier(approximation=20), CLASSES),
+    (mercer.StreamedClassifier(loss="logistic", approximation=20), CLASSES),
 ]
 UNWEIGHTED = ("Laplacian", "Gaussian", "Norm", "Penalty")
 
@@ -94,6 +101,24 @@ def test_the_certificate_is_that_of_certify_to_the_last_digit(machine, y):
     assert model.certificate_ is model.certificate_
     assert model.certificate_.status == "optimal"
     assert (model.certificate_.rounding is None) == type(model).__name__.startswith("Laplacian")
+    # An interval that held anything would prove nothing.
+    assert (model.certificate_.rounding or 0.0) <= 1e-6 * max(abs(model.certificate_.primal), 1e-6)
+
+
+@pytest.mark.parametrize("name", ["AutoClassifier", "AutoRegressor"])
+def test_members_of_a_contest_are_judged_as_certify_judges_them(name):
+    y = CLASSES if name == "AutoClassifier" else NUMBERS
+    model = getattr(mercer, name)(random_state=0).fit(X[:40], y[:40])
+    assert same(Certificate.total(model.certificates_), certify(model, X[:40], y[:40]))
+
+
+def test_rows_in_pieces_are_judged_by_the_last_pass():
+    model = mercer.StreamedRidge(approximation=20).fit(X, NUMBERS)
+    judged = model.certificate_
+    pieces = model.fit(mercer.ArrayChunks(X, NUMBERS)).certificate_
+    assert pieces.rounding is None
+    assert pieces.primal == pytest.approx(judged.primal, rel=1e-9)
+    assert "_training" not in vars(model)
 
 
 def test_no_machine_of_the_registry_is_forgotten():

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -52,6 +53,15 @@ SETS = {
     "contradictions": (m.SVC(), np.repeat(X[:20], 2, axis=0), TWO, None),
     "heart": (m.SVC(), *real("heart", 60), None),
 }
+for cost in (0.1, 10.0, 100.0):
+    SETS[f"heart, C={cost:g}"] = (m.SVC(C=cost), *real("heart", 60), None)
+MOONS = make_moons(60, noise=0.2, random_state=0)
+SETS["moons"] = (m.SVC(C=1.0, gamma=2.0), *MOONS, None)
+SETS["moons, nearly apart"] = (m.SVC(C=1000.0, gamma=2.0), *MOONS, None)
+SETS["rare class"] = (m.SVC(C=5.0), X, (np.sort(Y)[-5] < Y).astype(int), None)
+SETS["laplacian"] = (m.SVC(kernel=m.Laplacian(gamma=0.5), C=4.0), X, TWO, None)
+SETS["many columns"] = (m.SVC(C=2.0), np.random.default_rng(5).normal(size=(40, 80)), TWO, None)
+SETS["few places"] = (m.SVC(C=3.0, gamma=0.5), np.round(X), TWO, None)
 words = np.random.default_rng(2).choice(list("ab"), size=(30, 8))
 SETS["strings"] = (
     m.SVC(kernel=m.Spectrum(2)),

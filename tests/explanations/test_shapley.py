@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mercer as m
 from mercer.exceptions import InvalidParameter, NoExplanation
+from mercer.kernels.coalitions import gauss, product_nodes
 
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 5))
@@ -182,6 +183,71 @@ def test_pairs_of_classes_add_up_to_classes():
     pairs = machine.decision_function(Z)  # 0 against 1, 0 against 2, 1 against 2
     wanted = np.c_[pairs[:, 0] + pairs[:, 1], pairs[:, 2] - pairs[:, 0], -pairs[:, 1] - pairs[:, 2]]
     assert np.abs(m.explain(machine, Z).answers - wanted).max() <= 1e-12
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("columns", [8, 10, 12])
+def test_many_columns_equal_the_sum_over_all_coalitions(columns):
+    """All 2^d coalitions at once, as arrays: w(S) summed by the sizes of sets."""
+    draw = np.random.default_rng(columns)
+    A = draw.normal(size=(25, columns))
+    target = np.sin(A[:, 0]) + A[:, 1] * A[:, 2]
+    new = draw.normal(size=(2, columns))
+    members = np.array([[s >> j & 1 for j in range(columns)] for s in range(2**columns)], bool)
+    sizes = members.sum(axis=1)
+    orders = np.array(
+        [math.factorial(s) * math.factorial(columns - s - 1) for s in range(columns)], float
+    ) / math.factorial(columns)
+    lengths = np.linspace(0.7, 3.0, columns)
+    for kernel, one in [
+        (m.RBF(gamma=0.1), lambda x, z: np.exp(-0.1 * (x - z) ** 2)),
+        (
+            m.RBF(length_scale=lengths.tolist()),
+            lambda x, z: np.exp(-0.5 * ((x - z) / lengths) ** 2),
+        ),
+        (m.Laplacian(gamma=0.2), lambda x, z: np.exp(-0.2 * np.abs(x - z))),
+    ]:
+        machine = m.KernelRidge(0.1, kernel=kernel).fit(A, target)
+        for row, values in zip(new, m.explain(machine, new).values, strict=True):
+            factors = one(A, row)
+            logs = np.log(factors) @ members.T.astype(float)
+            worth = machine.dual_coef_ @ np.exp(logs)
+            for j in range(columns):
+                without = np.flatnonzero(~members[:, j])
+                gain = worth[without + (1 << j)] - worth[without]
+                wanted = (orders[sizes[without]] * gain).sum()
+                assert abs(values[j] - wanted) <= 1e-12 * np.abs(machine.dual_coef_).sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    columns=st.integers(1, 120),
+    width=st.floats(1e-4, 1e3),
+    elsewhere=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_fewer_nodes_are_as_exact_as_all(columns, width, elsewhere, seed):
+    draw = np.random.default_rng(seed)
+    factors = np.exp(-width * draw.normal(size=(7, columns)) ** 2)
+    absent = (
+        np.exp(-width * draw.normal(size=(7, columns)) ** 2) if elsewhere else np.ones((1, columns))
+    )
+    nodes, weights = gauss(-(-columns // 2))
+    line = absent[:, None, :] + nodes[:, None] * (factors - absent)[:, None, :]
+    count = product_nodes(factors, absent)
+    few, few_weights = gauss(count)
+    short = absent[:, None, :] + few[:, None] * (factors - absent)[:, None, :]
+    for j in range(columns):
+        rest = [other for other in range(columns) if other != j]
+        wanted = line[:, :, rest].prod(axis=2) @ weights
+        # Nodes and weights are rounded themselves, which is the larger part of the difference.
+        assert np.abs(short[:, :, rest].prod(axis=2) @ few_weights - wanted).max() < 1e-14
+    assert count <= -(-columns // 2)
+
+
+def test_larger_factors_take_all_nodes():
+    assert product_nodes(np.full((2, 40), 1.5), np.ones((1, 40))) == 20
+    assert product_nodes(np.full((2, 40), 0.999), np.ones((1, 40))) < 8
 
 
 def test_five_hundred_columns_add_up():

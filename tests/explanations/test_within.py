@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import mercer as m
+from mercer._plot.places import graph_layout
 from mercer.exceptions import InvalidParameter, NoExplanation
 
 random = np.random.default_rng(0)
@@ -92,6 +94,18 @@ def test_several_classes():
         why.of_class(7)
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pa.table], ids=["pandas", "pyarrow"])
+def test_the_string_of_a_table_is_drawn(kind):
+    frame = kind({"dna": WORDS})
+    machine = m.SVC(kernel=m.Spectrum(2).on("dna")).fit(frame, TWO)
+    why = m.explain_within(machine, frame[:2])
+    assert [within.item for within in why] == WORDS[:2]
+    assert len(why[0].plot().texts) == 12
+    np.testing.assert_allclose(
+        [within.answer for within in why], machine.decision_function(frame[:2]), atol=1e-10
+    )
+
+
 def test_short_and_empty_strings():
     machine = m.SVC(kernel=m.Spectrum(3)).fit(WORDS, TWO)
     short, empty = m.explain_within(machine, ["AC", ""])
@@ -108,9 +122,34 @@ def test_pictures():
     graphs = rings(12)
     machine = m.SVC(kernel=m.WeisfeilerLehman(1)).fit(graphs, np.arange(12) % 3)
     [why] = m.explain_within(machine, graphs[:1])
-    bars = why.plot().patches
+    drawn = why.plot()
+    assert [text.get_text() for text in drawn.texts] == list(graphs[0].labels)
     best = why.of_class(why.classes[int(np.argmax(why.answer))])
-    np.testing.assert_allclose([bar.get_height() for bar in bars], best.values)
+    colours = [line.get_color() for line in drawn.lines if line.get_alpha() is not None]
+    assert colours == ["#2a7f62" if share >= 0 else "#c8553d" for share in best.values]
+    edges = [line for line in drawn.lines if line.get_marker() == "None"]
+    assert len(edges) == len(graphs[0].edges)
+
+
+def test_a_molecule_written_as_text_is_drawn_as_a_graph():
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("rdkit")
+    molecules = ["CCO", "CCN", "CCCO", "CCCN"]
+    machine = m.SVC(kernel=m.WeisfeilerLehman(1)).fit(molecules, [1, 0, 1, 0])
+    [why] = m.explain_within(machine, ["CCO"])
+    assert len(why.values) == len(why.plot().texts)
+
+
+def test_nodes_stand_apart_as_far_as_paths_between_them_are_long():
+    path = graph_layout(4, np.array([[0, 1], [1, 2], [2, 3]]))
+    apart = np.linalg.norm(path[:, None] - path[None, :], axis=2)
+    assert np.allclose(apart, np.abs(np.subtract.outer(range(4), range(4))), atol=1e-6)
+    ring = graph_layout(6, np.array([[i, (i + 1) % 6] for i in range(6)]))
+    radii = np.linalg.norm(ring - ring.mean(axis=0), axis=1)
+    assert np.allclose(radii, radii[0], rtol=1e-3)
+    two = graph_layout(2, np.empty((0, 2), dtype=int))
+    assert np.linalg.norm(two[0] - two[1]) > 0.5
+    assert graph_layout(1, np.empty((0, 2), dtype=int)).shape == (1, 2)
 
 
 def test_refusals_say_why():

@@ -70,6 +70,8 @@ EXERCISES = {
         X = np.random.default_rng(0).normal(size=(20, 3))
         for kernel in ("rbf", "poly"):
             explain(KernelRidge(kernel=kernel).fit(X, X[:, 0]), X[:2])
+        wide = np.random.default_rng(0).normal(size=(20, 100))
+        explain(KernelRidge(kernel="rbf").fit(wide, wide[:, 0]), wide[:2])
     """,
     "without_rows": """
         import numpy as np
@@ -242,6 +244,7 @@ EXERCISES = {
             model.fisher_scores(X)
     """,
     "piecewise": "",  # by the linear machines
+    "squared_loss": "",  # by the linear machines
     "refinement": """
         import numpy as np
         from mercer import (

@@ -36,6 +36,15 @@ def test_permissions(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
+def test_new_files_may_be_written_by_all_whom_the_mask_lets(tmp_path):
+    before = os.umask(0)
+    try:
+        atomic.write(tmp_path / "data", [b""])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o666
+
+
 def test_links_stay_links(tmp_path):
     (tmp_path / "far").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "far" / "data")

@@ -29,6 +29,8 @@ GOOD = [
     (FLAG, True), (FLAG, np.True_), (TEXT, ""), (NONE, None),
     (A(dict, size="n"), {1: 2}), (ListOf(TEXT), ["a"]), (ListOf(COUNT, tuple), (1, 2)),
     (OneOf(NONE, TEXT), "a"), (OneOf(NONE, Numbers("n")), None), (Maybe(TEXT), "x"),
+    (OneOf(TEXT), "a"), *((OneOf(NONE, COUNT, TEXT), value) for value in (None, 3, "a")),
+    (Number(low=0, finite=False), np.nan), (Number(low=0, high=1), 1), (Number(low=0), 0.0),
 ]  # fmt: skip
 BAD = [
     (Numbers("n"), [1.0]), (Numbers("n"), np.zeros((1, 1))), (Numbers("n"), np.zeros(3, dtype=int)),
@@ -40,7 +42,8 @@ BAD = [
     (Number(), True), (Number(), "1"), (Number(), np.inf), (Number(), np.nan), (Number(), None),
     (Number(whole=True), 1.0), (COUNT, -1), (COUNT, 2**63), (COUNT, True), (Number(low=0), -1e-9),
     (FLAG, 1), (TEXT, b"a"), (NONE, 0), (A(dict), []), (ListOf(TEXT), ("a",)), (ListOf(TEXT), [1]),
-    (OneOf(NONE, TEXT), 3), (Maybe(TEXT), None),
+    (OneOf(NONE, TEXT), 3), (Maybe(TEXT), None), (OneOf(NONE, COUNT, TEXT), 1.5),
+    (Numbers("n"), np.array([1.0, np.nan])), (Number(low=0, finite=False), -1.0),
 ]  # fmt: skip
 
 

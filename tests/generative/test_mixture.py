@@ -138,10 +138,29 @@ def test_samples_have_the_moments_of_the_mixture():
 
 def test_warm_start_goes_on(X):
     model = GaussianMixture(3, max_iter=2, tol=1e-9, warm_start=True, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=2 steps. Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         first = model.fit(X).score(X)
     with pytest.warns(ConvergenceWarning):
         assert model.fit(X).score(X) > first
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_single_steps_see_that_they_have_converged(X):
+    """As scikit-learn's: the gain of a warm start counts from the fit before."""
+    ours, theirs = (
+        kind(3, max_iter=1, warm_start=True, random_state=0)
+        for kind in (GaussianMixture, mixture.GaussianMixture)
+    )
+    fits = [next(n for n in range(1, 100) if m.fit(X).converged_) for m in (ours, theirs)]
+    assert fits[0] == fits[1] > 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_start_has_the_greatest_lower_bound(X, seed):
+    few = GaussianMixture(2, n_init=1, max_iter=1, random_state=seed).fit(X)
+    many = GaussianMixture(2, n_init=8, max_iter=1, random_state=seed).fit(X)
+    assert many.lower_bound_ >= few.lower_bound_
 
 
 def test_real_data_prefer_more_than_one_component():
@@ -158,7 +177,13 @@ def test_real_data_prefer_more_than_one_component():
         (GaussianMixture(2), [[1.0], [math.inf]], "infinity"),
         (GaussianMixture(0), np.ones((3, 2)), "n_components"),
         (GaussianMixture(covariance_type="round"), np.ones((3, 2)), "covariance_type"),
-        (GaussianMixture(2, means_init=[[1.0]]), np.eye(4), "means_init has the shape"),
+        (GaussianMixture(2, means_init=[[1.0]]), np.eye(4), "'means' should have the shape"),
+        (GaussianMixture(2, weights_init=[[1.0]]), np.eye(4), "'weights' should have the shape"),
+        (
+            GaussianMixture(1, precisions_init=[np.ones((2, 2))]),
+            np.eye(4)[:, :2],
+            "'full precision' should be symmetric, positive-definite",
+        ),
         (GaussianMixture(1, reg_covar=0.0), np.ones((4, 2)), "collapsed.*reg_covar"),
         (GaussianMixture(1), np.ones(3), "2D array"),
     ],

@@ -132,6 +132,15 @@ def test_products_of_large_matrices(n):
     assert_allclose(B.T @ product, (Gram(RBF(gamma=0.5), X) @ B).T @ V, rtol=1e-9)
 
 
+@pytest.mark.parametrize("m", [1, 7, 300, 1500])
+def test_products_of_many_rows_and_few_columns(m):
+    """Blocks are the taller the fewer columns there are; the last one is shorter than the rest."""
+    X, Z = vectors(4_500, 3), vectors(m, 3)[:, ::-1]
+    V = np.random.default_rng(1).normal(size=(m, 2))
+    expected = np.exp(-0.5 * ((X[:, None] - Z) ** 2).sum(axis=2)) @ V
+    assert_allclose(Gram(RBF(gamma=0.5), X, Z) @ V, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_wide_right_sides_take_the_other_way():
     """Many columns would need many partial sums: symmetric products then go row by row."""
     X = vectors(300)

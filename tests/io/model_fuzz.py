@@ -35,7 +35,8 @@ SEEDS = (
     "pipeline numeric frame",
 )
 SECONDS = 2.0
-MEMORY = 1_000_000_000
+MEMORY = 200_000_000
+"""Bytes that loading a file and asking the model may take besides those of the process."""
 RECORD = {"curve": np.linspace(0, 1, 7), "names": np.array(["a", "bc"]), "n": [1, 2.5, None]}
 
 NUMBERS = (

@@ -10,12 +10,14 @@ import time
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer
 from mercer import RBF, InvalidModelFile
 from mercer._files import container
 from mercer._files.container import Content
+from mercer._files.fields import WrongState
 from mercer.exceptions import MercerError
 from tests.io.model_cases import case
 
@@ -433,3 +435,14 @@ def test_errors_are_one_line_with_the_path(tmp_path):
     with pytest.raises(MercerError, match=re.escape(str(path))) as caught:
         mercer.load(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_scaler_of_a_table_without_the_names_of_its_columns(tmp_path):
+    scaler = mercer.NumericScaler().fit(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}))
+    for names in (None, np.array(["a"], dtype=object)):
+        broken = copy.copy(scaler)
+        del broken.feature_names_in_
+        if names is not None:
+            broken.feature_names_in_ = names
+        with pytest.raises(WrongState, match="has not the names of its columns"):
+            broken.check_state()

@@ -95,10 +95,12 @@ def test_parquet(tmp_path):
     kinds = {column.name: column.kind for column in table.columns}
     assert kinds == {
         "age": "number", "bmi": "number", "city": "category", "flag": "category", "when": "date",
-        "nested": "series", "small": "number",
+        "when: weekday": "category", "when: time": "number", "nested": "series", "small": "number",
     }  # fmt: skip
     X = table.prepare().X
-    assert X.column_names == ["age", "bmi", "city", "flag", "nested", "small"]
+    assert X.column_names == [
+        "age", "bmi", "city", "flag", "when: weekday", "when: time", "nested", "small",
+    ]  # fmt: skip
     assert X["flag"].to_pylist() == ["true", "false", "true", "true", "false", "missing"]
     assert X["bmi"].to_pylist()[1] == 24.1
     assert table.frame["small"].type == pa.float64()
@@ -237,12 +239,14 @@ def test_columns_that_tell_nothing_are_set_aside(write):
     found = {column.name: column.kind for column in table.columns}
     assert found == {
         "nr": "identifier", "customer_id": "identifier", "key": "identifier", "same": "constant",
-        "empty": "empty", "day": "date", "group": "number", "x": "number",
+        "empty": "empty", "day": "date", "day: weekday": "category", "day: time": "number",
+        "group": "number", "x": "number",
     }  # fmt: skip
-    assert table.used == ["group", "x"]
+    assert table.used == ["day: weekday", "day: time", "group", "x"]
+    assert "set aside: day (its weekday and time stand for it)" in repr(table)
     assert "set aside: same (all its values are the same)" in repr(table)
     said = read_table(write("b.csv", header + rows), kinds={"group": "category", "key": "category"})
-    assert said.used == ["key", "group", "x"]
+    assert said.used == ["key", "day: weekday", "day: time", "group", "x"]
     assert said.prepare().X["group"].to_pylist()[:3] == ["0", "1", "2"]
     with pytest.raises(InvalidParameter, match="'colour' for column 'x' is none of number"):
         read_table(write("c.csv", header + rows), kinds={"x": "colour"})

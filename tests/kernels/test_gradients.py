@@ -193,3 +193,16 @@ def test_no_such_parameter(X):
             kernel.gradient(values, "width")
     with pytest.raises(InvalidParameter, match="no parameter 'width'"):
         RBF(gamma=0.5).with_parameters({"width": 1.0})
+
+
+def test_theta_is_the_logarithms_in_their_order():
+    np.testing.assert_array_equal((2 * RBF(gamma=0.5)).theta, np.log([2, 0.5]))
+    assert Linear().theta.shape == (0,)
+
+
+@pytest.mark.parametrize("kind", [RBF, Laplacian, Matern, RationalQuadratic, Periodic])
+def test_a_list_of_one_length_scale_is_one_for_all_columns(kind):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    one, plain = kind(length_scale=[1.3]), kind(length_scale=1.3)
+    np.testing.assert_array_equal(one(X), plain(X))
+    assert "length_scale[0]" in check(one, X, X[:2] + 0.1)

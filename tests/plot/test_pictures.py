@@ -28,3 +28,15 @@ def test_unit_balls():
     assert len(axes.lines) == 2
     np.testing.assert_allclose(np.abs(axes.lines[0].get_xydata()).sum(axis=1), 1)
     plt.close(axes.figure)
+
+
+def test_axes_are_given_as_everywhere():
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert norms.l2.plot(ax=ax) is ax
+    with pytest.warns(FutureWarning, match="'axes' is now called 'ax'"):
+        assert norms.l1.plot(axes=ax) is ax
+    found = gradient_descent(soft, [-1.0, 1.0], soft_gradient)
+    assert found.plot(ax=ax, contours=False) is ax
+    plt.close(ax.figure)

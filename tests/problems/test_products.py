@@ -38,6 +38,22 @@ def test_errors_are_bounded(definite, scale):
         twice = part.scaled(-2.0)
         assert (twice.f == -2.0 * part.f).all()
         assert (twice.errors >= 2 * part.errors).all()
+        half = part.scaled(-0.5)
+        assert (half.errors <= 0.6 * (part.errors + 1e-15 * np.abs(part.f))).all()
+
+
+def test_a_matrix_in_blocks_has_the_same_products_and_bounds(monkeypatch):
+    rng = np.random.default_rng(0)
+    K, c = rng.standard_normal((30, 30)), rng.standard_normal((30, 2))
+    gram = GivenGram((K + K.T) / 2, Definite.UNKNOWN)
+    whole = Products(gram, c)
+    monkeypatch.setattr("mercer.problems.products.DENSE", 20)
+    monkeypatch.setattr("mercer.problems.products._BLOCK_VALUES", 100)
+    blocks = Products(gram, c)
+    np.testing.assert_allclose(blocks.F, whole.F, atol=1e-12)
+    np.testing.assert_allclose(blocks.errors, whole.errors)
+    np.testing.assert_allclose(blocks.roots, whole.roots)
+    assert blocks.whole.verdict == "refuted"
 
 
 def test_a_matrix_that_is_not_symmetric_counts_by_halves():

@@ -260,3 +260,23 @@ def test_totals_add_values_and_keep_the_worst():
     assert total.problem.startswith("3 problems")
     assert Certificate.total([other]) is other
     assert Certificate.total([CERTIFICATE, CERTIFICATE]).status == "optimal"
+
+
+def test_a_gap_that_rounding_explains_is_none():
+    gap = qp.Gap(1e-6, 2.0, 10.0)
+    assert gap.relative() == 5e-7
+    assert gap.relative(1e-7) == 5e-7
+    assert gap.relative(1e-6) == 0.0
+    assert qp.Gap(1e-6, 2.0, 1e9).relative() == 0.0  # of sums of that size it is rounding
+    assert qp.Gap(float("inf"), 2.0, 1.0).relative(1e9) == float("inf")
+
+
+def test_what_a_margin_costs_that_is_kept_by_a_larger_function():
+    hard = qp.classifier(np.array([1.0, -1.0]), np.full(2, np.inf))
+    off = np.zeros(2)
+    # Where the worst margin is off by t = ½, f/(1 − t) keeps all: its square is four times larger.
+    assert hard._hardness(np.array([0.5, 0.0]), off, 2.0) == pytest.approx(3.0)
+    assert hard._hardness(np.array([0.0, 0.0]), off, 2.0) == 0.0
+    assert hard._hardness(np.array([1.0, 0.0]), off, 2.0) == float("inf")
+    soft = qp.classifier(np.array([1.0, -1.0]), np.ones(2))
+    assert soft._hardness(np.array([0.5, 0.0]), off, 2.0) == 0.0

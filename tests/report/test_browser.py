@@ -3,9 +3,12 @@
 import re
 import shutil
 
+import numpy as np
 import pytest
 
 from mercer import write_report
+from mercer.report.text import fixed
+from mercer.study.nonconformity import with_promise
 from tests.report import cases
 
 BROWSER = next(
@@ -306,3 +309,54 @@ def test_shares_of_columns_are_drawn_with_their_numbers(browser, pages):
         assert (
             page.locator("#why").bounding_box()["y"] < page.locator("#scores").bounding_box()["y"]
         )
+
+
+EVERY_BAR = """
+() => [...document.querySelectorAll("#why details[id^='why-']")].map((row) => ({
+  bars: [...row.querySelectorAll("svg .mark")].map((mark) => ({
+    says: mark.getAttribute("aria-label"),
+    width: +mark.querySelector("rect").getAttribute("width"),
+    side: mark.querySelector("rect").getAttribute("class"),
+  })),
+  numbers: [...row.querySelectorAll("svg text")].map((text) => text.textContent),
+  note: row.querySelector(".note").textContent,
+}))
+"""
+"""What the page says of single rows, folded away or not."""
+
+
+@pytest.mark.parametrize("name", ["two_classes", "many_classes", "regression"])
+def test_every_bar_of_every_row_is_the_number_that_it_says(browser, pages, name):
+    shares = getattr(cases, name)().shares
+    if shares is None:
+        pytest.skip("the machine of this case has no exact shares")
+    with Visit(browser, pages[name]) as page:
+        found = page.evaluate(EVERY_BAR)
+    assert len(found) == len(shares.rows)
+    for i, row in enumerate(found):
+        order = np.argsort(-np.abs(shares.values[i]), kind="stable")
+        values = [float(shares.values[i, j]) for j in order]
+        names = [shares.columns[j] for j in order]
+        if shares.others[i]:
+            values, names = [*values, float(shares.others[i])], [*names, "all others"]
+        assert [bar["says"] for bar in row["bars"]] == [
+            f"{column}: {fixed(value)}" for column, value in zip(names, values, strict=True)
+        ]
+        assert row["numbers"][1::2] == [fixed(value) for value in values]
+        assert [bar["side"] for bar in row["bars"]] == [
+            "for" if value >= 0 else "against" for value in values
+        ]
+        sizes, widths = np.abs(values), np.array([bar["width"] for bar in row["bars"]])
+        seen = widths > 1.0  # the least that can be seen is drawn for less
+        assert np.allclose(widths[seen] / widths[0], sizes[seen] / sizes[0], atol=0.01)
+        assert fixed(float(shares.base[i])) in row["note"]
+        assert fixed(float(shares.total[i])) in row["note"]
+
+
+def test_what_is_promised_stands_among_the_facts(browser, tmp_path):
+    record = with_promise(cases.regression(), "with 90 % certainty within 12.3")
+    page_file = write_report(record, tmp_path / "sure.html").as_uri()
+    with Visit(browser, page_file) as page:
+        facts = page.locator("body").inner_text()
+        assert "How sure" in facts
+        assert "with 90 % certainty within 12.3" in facts

@@ -10,7 +10,7 @@ from mercer import SVC, SVR, InvalidParameter, Study, describe
 from mercer.report import phrases
 from mercer.report.main_score import are_uneven, positive_code
 from mercer.report.record import MeasuredScore
-from mercer.study.study import last_step
+from mercer.study.searching import last_step
 from tests.report import cases
 
 (X, X_TEST, Y, Y_TEST), _ = cases.heart()

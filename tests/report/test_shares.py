@@ -102,3 +102,9 @@ def test_records_travel_and_are_checked():
     data = record.to_dict()
     del data["shares"]
     assert Record.from_dict(data).shares is None
+
+
+def test_without_effort_there_are_no_explanations():
+    model = m.SVC(C=0.1).fit(X[:60], Y[:60])
+    assert described(model, effort=0.0).shares is None
+    assert described(model).shares is not None

@@ -32,6 +32,7 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.linalg.covariance import whiten
 from mercer.problems import linear, qp
 from mercer.problems.backpropagation import Network, NetworkLoss
+from mercer.problems.biased_multiclass import BiasedMulticlass
 from mercer.problems.contrasts import CONTRASTS
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.problems.entropy import SumOfEntropies
@@ -82,6 +83,7 @@ from mercer.solvers.linear.penalised_regression import (
     TiltedVertices,
 )
 from mercer.solvers.linear.proximal_newton import ProximalNewton
+from mercer.solvers.linear.squared_newton import SquaredNewton
 from mercer.solvers.manifold_newton import ManifoldNewton
 from mercer.solvers.network.online_rules import KernelPerceptronRule, OnlineRule
 from mercer.solvers.network.stochastic import LBFGS, Adam, LineSearchDescent, MiniBatchDescent
@@ -94,6 +96,7 @@ from mercer.solvers.sources.fixed_point import (
 )
 from mercer.solvers.sources.ica_newton import QuasiNewtonICA
 from mercer.solvers.sources.rotations import PairRotations
+from mercer.solvers.svm.biased_multiclass_smo import BiasedJointSolver
 from mercer.solvers.svm.box_qp import BoxQPSolver
 from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
@@ -313,6 +316,10 @@ TABLE = [
     ),
     *(Row(JointMulticlassSolver(), problem, broken=simplex, exact_start=True) for problem in JOINT),
     *(
+        Row(BiasedJointSolver(), BiasedMulticlass(problem), read=lambda answer: answer.alpha)
+        for problem in JOINT
+    ),
+    *(
         Row(
             WeightNewton(),
             problem,
@@ -353,6 +360,8 @@ TABLE = [
     ),
     Row(LinearNewton(0), linear.classifier(SIGNS, ONES, False, 1.0), features),
     Row(LinearNewton(0), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
+    Row(SquaredNewton(LinearNewton(0)), linear.classifier(SIGNS, ONES, True, 1.0), features),
+    Row(SquaredNewton(LinearNewton(0)), linear.regressor(TARGETS, ONES, 0.1, True, 1.0), features),
     Row(DualDescent(0), linear.classifier(SIGNS, ONES, True, 1.0), features),
     Row(DualDescent(0), linear.regressor(TARGETS, 0.1 * ONES, 0.1, True), plain),
     Row(DescentThenNewton(0), linear.classifier(SIGNS, 1e3 * ONES, True, 1.0), features),

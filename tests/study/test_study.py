@@ -12,8 +12,9 @@ from mercer import RBF, InvalidInput, InvalidParameter, Study
 from mercer.data import table_path
 from mercer.study import machines
 from mercer.study.comparison import compare
-from mercer.study.plan import make_plan, split, with_open_widths
-from mercer.study.study import last_step
+from mercer.study.plan import make_plan, with_open_widths
+from mercer.study.searching import last_step
+from mercer.study.split_rows import split
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +365,7 @@ def test_a_rare_class(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"test_share": 0.0}, InvalidParameter),
+        ({"test_share": -0.1}, InvalidParameter),
         ({"cv": 2.5}, InvalidParameter),
         ({"random_state": -1}, InvalidParameter),
         ({"machine": "forest"}, InvalidParameter),

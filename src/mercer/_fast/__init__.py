@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         shortest_paths as shortest_paths,
         smo as smo,
         sparse_rows as sparse_rows,
+        squared_loss as squared_loss,
         subsequences as subsequences,
         tiles as tiles,
         walks as walks,

@@ -50,6 +50,21 @@ def product_values(present: Array, absent: Array, nodes: Array, weights: Array, 
                 out[begin + lane, j] = slopes[j, lane] * totals[j, lane]
 
 
+@jit_formulas
+def spread(present: Array, absent: Array) -> tuple[float, float]:
+    """Return the largest ∣a∣ or ∣c∣, and the largest sum of ∣a − c∣ over the columns of a point."""
+    largest, farthest = 0.0, 0.0
+    for i in range(len(present)):
+        own = i if len(absent) > 1 else 0
+        total = 0.0
+        for j in range(present.shape[1]):
+            a, c = present[i, j], absent[own, j]
+            largest = max(largest, abs(a), abs(c))
+            total += abs(a - c)
+        farthest = max(farthest, total)
+    return largest, farthest
+
+
 @jit_sums
 def power_values(
     terms: Array, constants: Array, degree: int, nodes: Array, weights: Array, out: Array

@@ -87,10 +87,12 @@ def add_products(
 @jit
 def squared_distances(
     products: Array,
-    starts: Integers,
+    begins: Integers,
+    ends: Integers,
     indices: Integers,
     data: Array,
-    other_starts: Integers,
+    other_begins: Integers,
+    other_ends: Integers,
     other_indices: Integers,
     other_data: Array,
     columns: int,
@@ -116,15 +118,15 @@ def squared_distances(
             continue
         for j in range(m):
             if row[j] < near * (norm + other_norms[j]):
-                for p in range(starts[i], starts[i + 1]):
+                for p in range(begins[i], ends[i]):
                     difference[indices[p]] += data[p]
-                for q in range(other_starts[j], other_starts[j + 1]):
+                for q in range(other_begins[j], other_ends[j]):
                     difference[other_indices[q]] -= other_data[q]
                 row[j] = 0
                 # A column that both have is 0 again when it is seen the second time.
-                for p in range(starts[i], starts[i + 1]):
+                for p in range(begins[i], ends[i]):
                     row[j] += difference[indices[p]] ** 2
                     difference[indices[p]] = 0
-                for q in range(other_starts[j], other_starts[j + 1]):
+                for q in range(other_begins[j], other_ends[j]):
                     row[j] += difference[other_indices[q]] ** 2
                     difference[other_indices[q]] = 0

@@ -37,32 +37,32 @@ def without(
     p: Array,
     lo: Array,
     hi: Array,
-    beta: Array,
-    F: Array,
+    starts: Array,
+    slopes: Array,
     rows: IntArray,
     tol: float,
     most: int,
     out: Array,
 ) -> None:
-    """Solve the problem without each of the given rows, from the answer β with F = p − Kβ.
+    """Solve the problem without each of the given rows, each from a start β with F = p − Kβ.
 
+    A start is in the box; its sum may be off, and is mended by those that gain most by it.
     ``out`` gets for each row the value at it, bounds of the exact value, the gap, pair steps.
     """
     n = K.shape[0]
     for a in range(rows.size):
         i = rows[a]
-        least, greatest, part, slopes = lo.copy(), hi.copy(), beta.copy(), F.copy()
-        held = 0.0
+        least, greatest, part, F = lo.copy(), hi.copy(), starts[a], slopes[a]
         for t in range(i, p.size, n):
-            held += part[t]
-            part[t], least[t], greatest[t] = 0.0, 0.0, 0.0
-        steps = 0
-        if held != 0.0:
-            _add(K, slopes, i, -held)
-            _repair(K, slopes, least, greatest, part, held)
-            steps = climb(K, slopes, least, greatest, part, tol, most)
-        bias, low, high, gap, radius = judge(K, slopes, least, greatest, part)
-        f = p[i] - slopes[i]
+            least[t], greatest[t] = 0.0, 0.0
+        missing = 0.0
+        for t in range(p.size):
+            missing -= part[t]
+        if missing != 0.0:
+            _repair(K, F, least, greatest, part, missing)
+        steps = climb(K, F, least, greatest, part, tol, most)
+        bias, low, high, gap, radius = judge(K, F, least, greatest, part)
+        f = p[i] - F[i]
         apart = radius * math.sqrt(max(K[i, i], 0.0))
         out[a, 0], out[a, 1], out[a, 2] = f + bias, f - apart + low, f + apart + high
         out[a, 3], out[a, 4] = gap, steps
@@ -277,28 +277,50 @@ def _gap(F: Array, lo: Array, hi: Array, beta: Array, bias: float, noise: float)
 def _farthest(F: Array, lo: Array, hi: Array, begin: float, sign: float) -> float:
     """Return the farthest minimum of Σ hi (F − b)⁺ − lo (F − b)⁻ on one side of a point.
 
-    The point itself where all minima are on its other side.
+    The point itself where all minima are on its other side. The slope at b is the sum of hi over
+    F > b and of lo over the others; it falls at each F, and the first F behind which it is negative
+    is found as a median is: the part that holds it is split again and again.
     """
-    b = begin
-    while True:
-        slope, sizes, following = 0.0, 0.0, np.inf
-        for t in range(F.size):
-            beyond = sign * (F[t] - b)
-            # Where sign is −1 the picture is mirrored: F → −F, hi → −lo, lo → −hi.
-            if beyond > 0.0:
-                slope += hi[t] if sign > 0.0 else -lo[t]
-                if hi[t] > lo[t]:
-                    following = min(following, beyond)
+    ahead, falls = np.empty(F.size), np.empty(F.size)
+    slope, sizes, count = 0.0, 0.0, 0
+    for t in range(F.size):
+        # Where sign is −1 the picture is mirrored: F → −F, hi → −lo, lo → −hi.
+        if sign * F[t] > sign * begin:
+            slope += hi[t] if sign > 0.0 else -lo[t]
+            if hi[t] > lo[t]:
+                ahead[count], falls[count] = sign * F[t], hi[t] - lo[t]
+                count += 1
+        else:
+            slope += lo[t] if sign > 0.0 else -hi[t]
+        sizes += hi[t] - lo[t]
+    negative = -_ROUNDING * sizes
+    if slope < negative:
+        return begin
+    first, last = 0, count
+    while first < last:
+        pivot = ahead[(first + last) // 2]
+        less, equal, after = 0.0, 0.0, last
+        below, s = first, first
+        while s < after:
+            value, fall = ahead[s], falls[s]
+            if value < pivot:
+                less += fall
+                ahead[s], falls[s] = ahead[below], falls[below]
+                ahead[below], falls[below] = value, fall
+                below += 1
+                s += 1
+            elif value > pivot:
+                after -= 1
+                ahead[s], falls[s] = ahead[after], falls[after]
+                ahead[after], falls[after] = value, fall
             else:
-                slope += lo[t] if sign > 0.0 else -hi[t]
-            sizes += hi[t] - lo[t]
-        if slope < -_ROUNDING * sizes:
-            return b
-        if following == np.inf:
-            return sign * np.inf
-        # At least to the next number: b + (F − b) may be rounded down.
-        b = (
-            max(b + following, np.nextafter(b, np.inf))
-            if sign > 0.0
-            else min(b - following, np.nextafter(b, -np.inf))
-        )
+                equal += fall
+                s += 1
+        if slope - less < negative:
+            last = below
+        elif slope - less - equal < negative:
+            return float(sign * pivot)
+        else:
+            slope -= less + equal
+            first = after
+    return sign * np.inf

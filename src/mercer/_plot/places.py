@@ -1,16 +1,20 @@
-"""Pictures of the shares of letters and nodes in one answer."""
+"""Pictures of the shares of letters, time steps and nodes in one answer."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from mercer import _plot
-from mercer._typing import Array, Axes
+from mercer._typing import Array, Axes, IntArray
 
 _LINE = 40
 """Letters on a line, as many as can be read."""
+_ROUNDS = 200
+"""Steps of the layout of a graph; molecules of 50 atoms stand still after about 100."""
 
 
 def draw_letters(text: str, shares: Array, axes: Axes = None) -> Any:
@@ -42,6 +46,74 @@ def draw_nodes(shares: Array, axes: Axes = None) -> Any:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return axes
+
+
+def draw_graph(edges: IntArray, labels: list[str] | None, shares: Array, axes: Axes = None) -> Any:
+    """Draw a graph, each node on a colour by its share."""
+    axes = _plot.axes(1, size=(5.0, 4.4))[0] if axes is None else axes
+    places = graph_layout(len(shares), edges)
+    for u, v in edges:
+        axes.plot(*places[[u, v]].T, color=_plot.SOFT, lw=1.5, zorder=1)
+    reach = float(np.abs(shares).max(initial=0.0)) or 1.0
+    for node, (place, share) in enumerate(zip(places, shares, strict=True)):
+        colour = _plot.GOOD if share >= 0 else _plot.BAD
+        axes.plot(*place, "o", ms=17, color="white", mec=_plot.SOFT, zorder=2)
+        axes.plot(*place, "o", ms=17, color=colour, alpha=0.85 * abs(share) / reach, mew=0)
+        axes.annotate(
+            str(node) if labels is None else labels[node], place, ha="center", va="center",
+            fontsize=9, color=_plot.INK,
+        )  # fmt: skip
+    axes.set_aspect("equal")
+    axes.margins(0.12)
+    axes.set_axis_off()
+    axes.set_title(f"share of the answer, up to {reach:.2g} a node", fontsize=9, loc="left")
+    return axes
+
+
+def draw_series(values: Array, shares: Array, axes: Axes = None) -> Any:
+    """Draw a series, each step on a colour by its share."""
+    axes = _plot.axes(1, size=(7.0, 3.2))[0] if axes is None else axes
+    steps = np.arange(len(values))
+    reach = float(np.abs(shares).max(initial=0.0)) or 1.0
+    for step, share in zip(steps, shares, strict=True):
+        colour = _plot.GOOD if share >= 0 else _plot.BAD
+        alpha = 0.85 * abs(float(share)) / reach
+        axes.axvspan(step - 0.5, step + 0.5, color=colour, alpha=alpha, lw=0)
+    axes.plot(steps, values, color=_plot.INK, lw=1.8)
+    axes.set_xlim(-0.5, len(values) - 0.5)
+    axes.set_xlabel("time step")
+    axes.set_title(f"share of the answer, up to {reach:.2g} a step", fontsize=9, loc="left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return axes
+
+
+def graph_layout(size: int, edges: IntArray) -> Array:
+    """Return a place in the plane for each node, apart as far as paths between them are long.
+
+    Stress majorisation: Σ (‖pᵤ − pᵥ‖ − dᵤᵥ)²/dᵤᵥ² falls in each step, from classical scaling.
+    """
+    ends = np.asarray(edges, dtype=np.intp).reshape(-1, 2)
+    links = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(size, size))
+    D = np.asarray(csgraph.shortest_path(links.tocsr(), directed=False, unweighted=True))
+    far = D[np.isfinite(D)].max(initial=0.0) + 1.0
+    D = np.where(np.isfinite(D), D, far)  # parts that nothing connects stand beside each other
+    if size < 2:
+        return np.zeros((size, 2))
+    middle = np.eye(size) - 1.0 / size
+    values, vectors = np.linalg.eigh(-0.5 * middle @ D**2 @ middle)
+    places = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    places += 1e-3 * np.column_stack([np.cos(np.arange(size)), np.sin(np.arange(size))])
+    W = 1.0 / np.maximum(D, 1.0) ** 2
+    np.fill_diagonal(W, 0.0)
+    inverse = np.linalg.pinv(np.diag(W.sum(axis=1)) - W)
+    for _ in range(_ROUNDS):
+        apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
+        B = -W * D / np.maximum(apart, 1e-9)
+        np.fill_diagonal(B, 0.0)
+        np.fill_diagonal(B, -B.sum(axis=1))
+        places = inverse @ (B @ places)
+    return np.asarray(places)
 
 
 def _square(x: float, y: float, colour: str, alpha: float) -> Any:

@@ -32,15 +32,38 @@ def draw_bars(names: Sequence[str], shares: Array, base: float, axes: Axes = Non
     return axes
 
 
-def draw_dots(names: Sequence[str], shares: Array, axes: Axes = None) -> Any:
-    """Draw the shares of many answers, a dot each, the most important column on top."""
+def draw_dots(
+    names: Sequence[str], shares: Array, ranks: Sequence[Array | None], axes: Axes = None
+) -> Any:
+    """Draw the shares of many answers, a dot each, the most important column on top.
+
+    ``ranks`` between 0 and 1 say how high a row is in a column; the dots of others are dark.
+    """
     axes = _plot.axes(1)[0] if axes is None else axes
-    for position, values in enumerate(shares.T):
+    for position, (values, heights) in enumerate(zip(shares.T, ranks, strict=True)):
         place = len(names) - 1 - position
-        axes.plot(values, place + _spread(values), ".", color=_plot.INK, alpha=0.45, ms=5, mew=0)
+        colours: Any = _plot.INK if heights is None else _plot.between(heights)
+        axes.scatter(values, place + _spread(values), s=9, c=colours, alpha=0.8, lw=0)
     axes.axvline(0, color=_plot.SOFT, lw=1)
     axes.set_yticks(np.arange(len(names))[::-1], names)
-    axes.set_xlabel("share of the answer, one dot a row")
+    coloured = any(heights is not None for heights in ranks)
+    words = "\n(blue: the column is low, orange: high)" if coloured else ""
+    axes.set_xlabel(f"share of the answer, one dot a row{words}")
+    _bare(axes)
+    return axes
+
+
+def draw_sizes(names: Sequence[str], sizes: Array, what: str, axes: Axes = None) -> Any:
+    """Draw sizes as bars, the largest on top."""
+    axes = _plot.axes(1)[0] if axes is None else axes
+    places = np.arange(len(names))[::-1]
+    axes.barh(places, sizes, color=_plot.INK, height=0.62)
+    for place, size in zip(places, sizes, strict=True):
+        axes.annotate(f"{size:.2g}", (size, place), xytext=(4, 0), textcoords="offset points",
+                      va="center", fontsize=9)  # fmt: skip
+    axes.set_yticks(places, names)
+    axes.margins(x=0.12)
+    axes.set_xlabel(what)
     _bare(axes)
     return axes
 

@@ -11,6 +11,7 @@ import typer
 
 from mercer.cli import apply, fit, lab, look, verify
 from mercer.cli.screen import one_line, safe
+from mercer.cli.settings import as_options
 
 FINE, NOT_GOOD, BAD_INPUT, BAD_MODEL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 130
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -103,7 +104,7 @@ def _explain(error: Exception) -> int:
     except InvalidModelFile:
         return _say(one_line(error), BAD_MODEL)
     except MercerError:
-        return _say(one_line(error), BAD_INPUT)
+        return _say(one_line(as_options(str(error))), BAD_INPUT)
     except OSError as found:
         place = f"{found.filename}: " if found.filename is not None else ""
         return _say(one_line(f"{place}{found.strerror or found}. Check the path."), BAD_INPUT)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli import options
+from mercer.cli import options, reading
 from mercer.cli.screen import consoles, show_facts, show_paths
 
 
@@ -15,17 +15,36 @@ def predict(
     model: options.Model,
     data: options.Data,
     out: options.Answers = None,
+    level: options.Level = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", metavar=" ", help="Put the columns of DATA before them.")
+    ] = False,
+    missing: reading.Missing = None,
+    encoding: reading.Encoding = None,
+    delimiter: reading.Delimiter = None,
     force: options.Force = False,
     debug: options.Debug = False,
 ) -> None:
-    """Answer each row of DATA: the prediction, and how probable each class is."""
+    """Answer each row of DATA: the prediction, how sure it is, and remarks.
+
+    Numbers come with low and high, classes with their probabilities and the set that the true
+    one is in, as often as the level says. Remarks name values that were filled in or never seen,
+    and rows unlike the training rows.
+    """
     from mercer.cli.files import check_suffix, write_answers
 
     check_suffix(out)
     options.silence(debug)
+    from mercer.study.predictions import with_columns
     from mercer.study.study import Study
 
-    answers = Study.load(model).answers(data)
+    study = Study.load(model)
+    table = reading.read_new(
+        data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter
+    )
+    answers = with_columns(study.answers(table, level), remarks=study.remarks(table))
+    if beside:
+        answers = answers.beside(table.frame)
     write_answers(answers, out, force, (model, data))
 
 
@@ -33,6 +52,9 @@ def explain(
     model: options.Model,
     data: options.Data,
     out: options.Answers = None,
+    missing: reading.Missing = None,
+    encoding: reading.Encoding = None,
+    delimiter: reading.Delimiter = None,
     force: options.Force = False,
     debug: options.Debug = False,
 ) -> None:
@@ -46,7 +68,11 @@ def explain(
     options.silence(debug)
     from mercer.study.study import Study
 
-    write_answers(Study.load(model).shares(data), out, force, (model, data))
+    study = Study.load(model)
+    table = reading.read_new(
+        data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter
+    )
+    write_answers(study.shares(table), out, force, (model, data))
 
 
 def report(
@@ -74,6 +100,9 @@ def report(
 def certify(
     model: options.Model,
     data: options.Data,
+    missing: reading.Missing = None,
+    encoding: reading.Encoding = None,
+    delimiter: reading.Delimiter = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -88,7 +117,11 @@ def certify(
     from mercer.study.summary import judge, plain_certificate
 
     study = Study.load(model)
-    found = study.certify(data)
+    table = reading.read_new(
+        data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter,
+        target=None if study.schema.width is not None else study.target,
+    )  # fmt: skip
+    found = study.certify(table)
     holds, words = judge(found, study.certificate)
     if as_json:
         import json

@@ -46,6 +46,25 @@ def check_output(path: Path, ours: Callable[[Path], bool], force: bool) -> None:
         )
 
 
+def check_model(path: Path, target: str | None, force: bool) -> None:
+    """Refuse to replace a model that predicts something else."""
+    if force or not path.exists():
+        return
+    from mercer.exceptions import InvalidModelFile
+    from mercer.io.models import load_record
+
+    try:
+        record = load_record(path)
+    except InvalidModelFile:  # nothing that could still be used
+        return
+    there = record.get("schema", {}).get("target") if isinstance(record, dict) else None
+    if there is not None and there != target:
+        raise InvalidInput(
+            f"{path} is a model that predicts {there!r}, not {target!r}. Choose another name with "
+            "--out, or replace it with --force."
+        )
+
+
 def study_paths(data: str, out: str | None) -> tuple[Path, Path]:
     """Return where the model and its report go."""
     if out is not None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mercer._interrupts import interruptible
-from mercer.cli import options
+from mercer.cli import options, reading
 from mercer.cli.first_run import compiling_ahead
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
+from mercer.cli.settings import as_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,14 +39,26 @@ def fit(
             "--machine",
             "-m",
             metavar="NAME",
-            help="auto, svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp or linear.",
+            help="auto, svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp, ridge, "
+            "lasso, elasticnet or linear.",
         ),
     ] = None,
     task: options.Task = None,
     test_share: Annotated[
         float,
-        typer.Option("--test-share", metavar="SHARE", help="Share of the rows kept for the test."),
+        typer.Option(
+            "--test-share", metavar="SHARE",
+            help="Share of the rows kept for the test; 0 judges by cross-validation.",
+        ),
     ] = 0.25,
+    order_by: Annotated[
+        str | None,
+        typer.Option("--order-by", metavar="COLUMN", help="Test on the latest rows by a column."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="COLUMN", help="Keep rows with the same value together."),
+    ] = None,
     score: Annotated[
         str | None,
         typer.Option(
@@ -58,9 +73,21 @@ def fit(
             "--positive", metavar="LABEL", help="The class that sensitivity is about, of two."
         ),
     ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost", metavar="CLASS=NUMBER",
+            help="What it costs to miss a row of a class, such as disease=5; may be given again.",
+        ),
+    ] = None,
     cv: options.Folds = 5,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
+    kind: reading.Kind = None,
+    drop: reading.Drop = None,
+    missing: reading.Missing = None,
+    encoding: reading.Encoding = None,
+    delimiter: reading.Delimiter = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="NAME", help="Write NAME.mercer and NAME.html."),
@@ -80,8 +107,9 @@ def fit(
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
     """Learn from DATA: tune a machine, judge it on rows it never saw, write model and report."""
-    from mercer.cli.files import check_output, is_model, is_report, study_paths
+    from mercer.cli.files import check_model, check_output, is_model, is_report, study_paths
 
+    began = time.perf_counter()
     model_path, report_path = study_paths(data, out)
     check_output(model_path, is_model, force)
     check_output(report_path, is_report, force)
@@ -89,17 +117,27 @@ def fit(
     console, aside = consoles()
     live = aside.is_terminal and not quiet
     with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
+        from mercer.report.main_score import leading
         from mercer.study.copies import keep_copies_together
+        from mercer.study.costs import class_costs
         from mercer.study.plan import check_time_limit, make_plan
         from mercer.study.study import run
         from mercer.study.summary import summary
 
         check_time_limit(time_limit)
-        plan = make_plan(
-            data, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
-            cv=cv, random_state=seed,
+        table = reading.read(
+            data, target, task=task, kind=kind, drop=drop, missing=missing, encoding=encoding,
+            delimiter=delimiter,
         )  # fmt: skip
-        plan = keep_copies_together(plan)
+        check_model(model_path, table.target_name, force)
+        plan = make_plan(
+            table, kernel=kernel, machine=machine, test_share=test_share, cv=cv,
+            random_state=seed, order_by=order_by, group=group,
+        )  # fmt: skip
+        plan = keep_copies_together(replace(plan, began=began))
+        leading(plan.y[plan.train], plan.table.task != "number", score, positive)  # or refuse it
+        costs = reading.costs(cost or [])
+        class_costs(plan, costs)
     silent = quiet or as_json
     if not silent:
         _show_plan(console, plan)
@@ -111,7 +149,10 @@ def fit(
             show(done, total, words if best == float("-inf") else f"{words}, best {best:.3f}")
 
         with compiling_ahead(plan.machine.name):
-            study = run(plan, time_limit=time_limit, callback=watch, score=score, positive=positive)
+            study = run(
+                plan, time_limit=time_limit, callback=watch, score=score, positive=positive,
+                cost=costs,
+            )  # fmt: skip
     study.save(model_path)
     study.write_report(report_path)
     if proof:  # where there is none, the error comes with a report that is written all the same
@@ -132,8 +173,13 @@ def _show_plan(console: Console, plan: Plan) -> None:
 
     table = plan.table
     rows = f"{len(table):,} rows, {len(plan.train):,} to learn from, {len(plan.test):,} to test"
+    if not len(plan.test):
+        rows = f"{len(table):,} rows, all to learn from, judged by {plan.folds} folds"
     console.print(Text.assemble((safe(Path(table.source).name), "bold"), f": {rows}"))
-    show_list(console, [*plan.reasons, *_fewer(plan.notes)])
+    plain = not (plan.machine.takes_kernel or plan.machine.contends)
+    why = [f"Machine: {plan.why}."] if plain else []  # of so many rows, say
+    lines = (*plan.reasons, *why, *_fewer(plan.notes))
+    show_list(console, [as_options(text) for text in lines])
     console.print()
 
 
@@ -154,8 +200,9 @@ def _show_study(console: Console, study: Study, model: Path, report: Path) -> No
             ("task", f"{study.target}: {study.task}" + (f" ({shown})" if shown else "")),
             *_machine_facts(study),
             *_score_facts(study),
-            ("verdict", _verdict(study)),
-            *(("doubt", suspicion) for suspicion in _other_doubts(study)),
+            *_promise(study),
+            ("verdict", as_options(_verdict(study))),
+            *(("doubt", as_options(suspicion)) for suspicion in _other_doubts(study)),
             ("certificate", _certificate(study)),
             ("time", f"{number(study.seconds, 2)} s"),
         ],
@@ -196,7 +243,8 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
     facts = [
         (
             phrases.short(score),
-            f"{phrases.value(score)} on new rows (95 % interval {phrases.interval(score)})",
+            f"{phrases.value(score)} on {_judged_on(study)} "
+            f"(95 % interval {phrases.interval(score)})",
         ),
         ("baseline", f"{phrases.value(score, score.baseline)} by {study.record.baseline}"),
     ]
@@ -209,6 +257,16 @@ def _score_facts(study: Study) -> list[tuple[str, str]]:
         others = phrases.listed(score, study.record.references)
         facts.append(("references", f"usual methods: {others}"))
     return facts
+
+
+def _promise(study: Study) -> list[tuple[str, str]]:
+    from mercer.study.nonconformity import SURE
+
+    return [("how sure", fact.value) for fact in study.record.facts if fact.name == SURE]
+
+
+def _judged_on(study: Study) -> str:
+    return "rows that were left out" if study.record.folds else "new rows"
 
 
 def _certificate(study: Study) -> str:
@@ -226,7 +284,8 @@ def _verdict(study: Study) -> str:
     if record.trust != "yes":
         return record.verdict
     if record.references:
-        return f"{phrases.rank(record.scores[0], record.references).lower()}, on these test rows"
+        rows = _judged_on(study) if record.folds else "these test rows"
+        return f"{phrases.rank(record.scores[0], record.references).lower()}, on {rows}"
     return "can be trusted as far as new rows resemble these"
 
 

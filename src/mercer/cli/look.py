@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mercer._interrupts import interruptible
-from mercer.cli import options
-from mercer.cli.screen import bar, consoles, safe, show_facts, show_list
+from mercer.cli import options, reading
+from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
+from mercer.cli.settings import as_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,11 +34,39 @@ def compare(
     cv: options.Folds = 5,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
+    others: Annotated[
+        bool | None,
+        typer.Option(
+            "--others/--no-others",
+            help="Also scikit-learn's methods, CatBoost, LightGBM and XGBoost where installed; "
+            "by default where no machine and no kernel is named.",
+        ),
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score", metavar="NAME", help="accuracy, balanced_accuracy, auc, r2, mae or rmse."
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="OUT", help="Also write a page, OUT.html.")
+    ] = None,
+    force: options.Force = False,
+    kind: reading.Kind = None,
+    drop: reading.Drop = None,
+    missing: reading.Missing = None,
+    encoding: reading.Encoding = None,
+    delimiter: reading.Delimiter = None,
     as_json: options.AsJson = False,
     debug: options.Debug = False,
 ) -> None:
-    """Compare machines and kernels on the same folds of DATA, beside a baseline."""
+    """Compare machines and kernels, and what else people use, on the same folds of DATA."""
+    from mercer.cli.files import check_output, is_report
+
     options.silence(debug)
+    page = None if out is None else Path(out).with_suffix(".html")
+    if page is not None:
+        check_output(page, is_report, force)
     console, aside = consoles()
     with bar(aside, "comparing", True) as show:
         with interruptible():
@@ -44,9 +75,14 @@ def compare(
         def watch(done: int, total: int, name: str) -> None:
             show(done, total, f"{done} of {total}, {name}")
 
+        table = reading.read(
+            data, target, task=task, kind=kind, drop=drop, missing=missing, encoding=encoding,
+            delimiter=delimiter,
+        )  # fmt: skip
         found = run(
-            data, target, kernels=kernel or (), machines=machine or (), task=task, cv=cv,
+            table, kernels=kernel or (), machines=machine or (), cv=cv,
             time_limit=time_limit, random_state=seed, callback=watch,
+            others=others, score=score,
         )  # fmt: skip
     if as_json:
         import json
@@ -54,6 +90,10 @@ def compare(
         typer.echo(json.dumps(_plain(found), indent=2, allow_nan=False))
     else:
         _show_comparison(console, found)
+    if page is not None:
+        found.write_report(page)
+        if not as_json:
+            show_paths(console, [("page", page)])
 
 
 def _plain(found: Comparison) -> dict[str, object]:
@@ -72,6 +112,10 @@ def _plain(found: Comparison) -> dict[str, object]:
                 "kernel": c.kernel,
                 "score": plain_score(c.score),
                 "seconds": c.seconds,
+                "library": c.library,
+                "difference": None if math.isnan(c.difference) else c.difference,
+                "difference_low": None if math.isnan(c.low) else c.low,
+                "difference_high": None if math.isnan(c.high) else c.high,
             }
             for c in found.contenders
         ],
@@ -105,8 +149,12 @@ def _show_comparison(console: Console, found: Comparison) -> None:
             Text(f"{c.seconds:.1f} s" if c.seconds else ""),
         )
     console.print(table)
+    differences = found.differences_in_words()
+    if differences:
+        console.print(f"  {found.first.machine} minus the others, 95 % interval:", style="bold")
+        show_facts(console, [*differences, ("verdict", found.conclusion)])
     if found.notes:
-        show_list(console, found.notes)
+        show_list(console, [as_options(note) for note in found.notes])
 
 
 def kernels(
@@ -131,7 +179,7 @@ def kernels(
                 "name": row.name,
                 "aliases": list(row.aliases),
                 "title": row.title,
-                "formula": row.formula,
+                "formula": row.plain_formula,
                 "takes": row.domain,
                 "definite": row.examples[0].definite.name.lower(),
             }
@@ -141,14 +189,14 @@ def kernels(
     elif name is None:
         for domain in dict.fromkeys(row.domain for row in ROWS):
             console.print(f"{domain}", style="bold")
-            show_facts(console, [(r.name, r.formula) for r in ROWS if r.domain == domain])
+            show_facts(console, [(r.name, r.plain_formula) for r in ROWS if r.domain == domain])
             console.print()
         console.print("mercer kernels NAME says more; in --kernel they are joined by + and *.")
     else:
         row = rows[0]
         facts = [
             ("kernel", row.title),
-            ("formula", row.formula),
+            ("formula", row.plain_formula),
             ("takes", row.domain),
             ("definite", row.examples[0].definite.name.lower()),
             ("also called", ", ".join(row.aliases)),

@@ -44,6 +44,14 @@ Answers = Annotated[
         help="A .csv, .parquet or .jsonl file; CSV is printed otherwise.",
     ),
 ]  # fmt: skip
+Level = Annotated[
+    float | None,
+    typer.Option(
+        "--level", metavar="SHARE",
+        help="How often the truth has to be in the interval or set, such as 0.95; 0.9 by default, "
+        "where there were enough test rows.",
+    ),
+]  # fmt: skip
 Debug = Annotated[
     bool, typer.Option("--debug", metavar=" ", help="Show where in the code an error happened.")
 ]

@@ -27,6 +27,7 @@ from mercer._sklearn import Interval, StrOptions, num_samples, validate_paramete
 from mercer._typing import Array, IntArray, Model, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import KernelArgument, check_name, kernel_argument
+from mercer.estimators.shown import ShownMachine
 from mercer.gram.computed import Gram
 from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -126,7 +127,7 @@ class CheckedParameters(AtomicFit):
             )
 
 
-class KernelMachine(CheckedParameters, BaseEstimator):
+class KernelMachine(ShownMachine, CheckedParameters, BaseEstimator):
     """A machine whose answer is f(x) = Σ aᵢ k(xᵢ, x) + b.
 
     ``kernel`` is a kernel, the name of one, ``"precomputed"`` or a function of two batches.
@@ -143,6 +144,8 @@ class KernelMachine(CheckedParameters, BaseEstimator):
     """The functions as sums over landmarks, without their biases, where a machine keeps them so."""
     strict = False
     """Whether a kernel that is not known to be what the problems need is an error."""
+    _learnt: ClassVar[str] = "kernel_"
+    """An attribute that a machine has when it is fitted."""
     usual_values: ClassVar[Mapping[str, Sequence[float]]] = {}
     """Values worth trying of parameters that a machine has besides C and ν."""
 
@@ -271,7 +274,7 @@ class KernelMachine(CheckedParameters, BaseEstimator):
         """Check new data against the training data and return them in the form needed."""
         known = vars(self)
         columns = None if "feature_names_in_" in known else known.get("n_features_in_")
-        if "kernel_" in known and columns is not None:
+        if self._learnt in known and columns is not None:
             plain = _plain_rows(X)
             if plain is not None and plain.shape[1] == columns:
                 return plain

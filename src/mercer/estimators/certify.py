@@ -53,6 +53,8 @@ def certify(
     (True, True)
     """
     check_is_fitted(model)
+    if not getattr(model, "fit_intercept", True) and np.any(getattr(model, "intercept_", 0.0)):
+        raise InvalidInput("certify: intercept_ is not 0, and the model has fit_intercept=False.")
     if hasattr(model, "judge"):
         judged: Certificate = model.judge(X, y, sample_weight)
         return judged

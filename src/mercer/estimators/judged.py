@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from mercer._typing import Array
+from mercer.estimators.shown import ShownMachine
 from mercer.problems.certificate import Certificate
 from mercer.solvers.base import Solution, Statistics, Status
 
@@ -70,7 +71,7 @@ class Training:
         return result
 
 
-class JudgedMachine(BaseEstimator):
+class JudgedMachine(ShownMachine, BaseEstimator):
     """A machine that says how to judge itself, and is judged when somebody asks.
 
     A fit sets ``_training`` and drops the ``certificate_`` of an earlier one.

@@ -273,14 +273,20 @@ ROWS = (
         # There is nothing to learn in the data of the checks: parameters end at their bounds.
         warns=(ConvergenceWarning,), command_line=True,
     ),
-    MachineRow("lasso", "lasso", f"{_LINEAR}.sparse", "Lasso", "number", "numbers"),
-    MachineRow("elasticnet", "elastic net", f"{_LINEAR}.sparse", "ElasticNet", "number", "numbers"),
+    MachineRow(
+        "lasso", "lasso", f"{_LINEAR}.sparse", "Lasso", "number", "numbers", command_line=True,
+    ),
+    MachineRow(
+        "elasticnet", "elastic net", f"{_LINEAR}.sparse", "ElasticNet", "number", "numbers",
+        command_line=True,
+    ),
     MachineRow(
         "ridge", "ridge regression", f"{_LINEAR}.ridge_regression", "Ridge", "number", "numbers",
         excused={
             "check_non_transformer_estimators_n_iter": "n_iter_ is None where a factorisation "
             "solves it, as in scikit-learn"
         },
+        command_line=True,
     ),
     MachineRow(
         "norm", "regression in a norm", f"{_LINEAR}.norm_regressor", "NormRegressor", "number",

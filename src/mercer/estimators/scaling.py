@@ -52,6 +52,8 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         if isinstance(scale, dict):
             if mean.keys() != scale.keys():
                 raise WrongState("it has not one mean and one scale for each column")
+            if not set(scale) <= set(getattr(self, "feature_names_in_", [])):
+                raise WrongState("it has not the names of its columns")
             for name in scale:
                 TEXT.check(name, {})
                 Number().check(mean[name], {})

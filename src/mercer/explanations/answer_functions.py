@@ -65,7 +65,7 @@ def _functions(model: Model) -> AnswerFunctions:
             f"explain: {type(model).__name__} is no sum of kernel values, so its columns have no "
             "exact shares. It takes support vector machines, kernel ridge, Gaussian processes, "
             "kernel logistic regression and linear machines; permutation importance works for "
-            "every machine: sklearn.inspection.permutation_importance."
+            "every machine: mercer.permutation_importance."
         )
     dense = np.atleast_2d(weights.toarray() if sparse.issparse(weights) else weights)
     expansion = Expansion(Linear(), dense, np.eye(len(dense)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._deprecated import renamed
 from mercer._typing import Array, Axes, Model, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.explanations.answer_functions import AnswerFunctions, unwrapped
@@ -49,12 +50,13 @@ class PartialDependence:
     column: int
     classes: list[Any] | None = None
 
-    def plot(self, *, axes: Axes = None) -> Any:
+    @renamed(axes="ax")
+    def plot(self, *, ax: Axes = None) -> Any:
         """Draw the curve, one for each class."""
         from mercer._plot.shares import draw_curves
 
         labels = None if self.classes is None else [str(label) for label in self.classes]
-        return draw_curves(self.grid, self.values, labels, f"column {self.column}", axes)
+        return draw_curves(self.grid, self.values, labels, f"column {self.column}", ax)
 
     def __repr__(self) -> str:
         low, high = float(self.grid.min()), float(self.grid.max())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._deprecated import renamed
 from mercer._typing import Array, Axes, Objects
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.encoders import as_narwhals, is_frame
@@ -74,7 +75,8 @@ class Explanation:
             self.values[:, :, at], self.base[at], self.names, self.data, None, self.error
         )
 
-    def plot(self, row: int | None = None, *, label: Any = None, axes: Axes = None) -> Any:
+    @renamed(axes="ax")
+    def plot(self, row: int | None = None, *, label: Any = None, ax: Axes = None) -> Any:
         """Draw the shares of one row as bars, or those of all rows as dots by their value.
 
         Parameters
@@ -84,7 +86,7 @@ class Explanation:
         label : optional
             The class to draw, where there are more than two; by default the one that the answer
             is largest for (one row), or the first.
-        axes : matplotlib axes, optional
+        ax : matplotlib axes, optional
             Where to draw.
         """
         from mercer._plot.shares import draw_bars, draw_dots
@@ -92,19 +94,62 @@ class Explanation:
         if self.classes is not None:
             if label is None:
                 label = self.classes[0 if row is None else int(self.answers[row].argmax())]
-            return self.of_class(label).plot(row, axes=axes)
-        if row is not None and not -len(self.values) <= row < len(self.values):
-            raise InvalidParameter(
-                f"plot: row {row} is not one of the {len(self.values):,} rows that are explained."
-            )
+            return self.of_class(label).plot(row, ax=ax)
+        if row is not None:
+            self._check_row("plot", row)
         order = np.argsort(-(self.importance if row is None else np.abs(self.values[row])))
         chosen = order[:_SHOWN]
         names = [self.names[j] for j in chosen]
         if row is not None:
-            return draw_bars(names, self.values[row][chosen], float(self.base), axes)
-        return draw_dots(names, self.values[:, chosen], axes)
+            return draw_bars(names, self.values[row][chosen], float(self.base), ax)
+        ranks = [self._ranks(j) for j in chosen]
+        return draw_dots(names, self.values[:, chosen], ranks, ax)
 
-    def plot_dependence(self, column: int | str, *, label: Any = None, axes: Axes = None) -> Any:
+    def plot_importance(self, *, label: Any = None, ax: Axes = None) -> Any:
+        """Draw the mean size of each column's share as a bar, the largest on top.
+
+        Parameters
+        ----------
+        label : optional
+            The class to draw, where there are more than two; all of them together by default.
+        ax : matplotlib axes, optional
+            Where to draw.
+        """
+        from mercer._plot.shares import draw_sizes
+
+        if label is not None:
+            return self.of_class(label).plot_importance(ax=ax)
+        size = self.importance if self.values.ndim == 2 else self.importance.mean(axis=1)
+        chosen = np.argsort(-size)[:_SHOWN]
+        what = "mean size of the share of the answer"
+        return draw_sizes([self.names[j] for j in chosen], size[chosen], what, ax)
+
+    def plot_series(self, row: int, *, label: Any = None, ax: Axes = None) -> Any:
+        """Draw one row as a series whose steps are the columns, each on a colour by its share.
+
+        Green steps move the answer up, red ones down.
+
+        Parameters
+        ----------
+        row : int
+            The row to draw.
+        label : optional
+            The class to draw, where there are more than two; by default the one that the answer is
+            largest for.
+        ax : matplotlib axes, optional
+            Where to draw.
+        """
+        from mercer._plot.places import draw_series
+
+        self._check_row("plot_series", row)
+        if self.classes is not None:
+            chosen = self.classes[int(self.answers[row].argmax())] if label is None else label
+            return self.of_class(chosen).plot_series(row, ax=ax)
+        steps = np.array([float(self._column(j)[row]) for j in range(len(self.names))])
+        return draw_series(steps, self.values[row], ax)
+
+    @renamed(axes="ax")
+    def plot_dependence(self, column: int | str, *, label: Any = None, ax: Axes = None) -> Any:
         """Draw the shares of one column against its values, a dot a row.
 
         Parameters
@@ -113,21 +158,39 @@ class Explanation:
             Its position among ``names``, or its name.
         label : optional
             The class to draw, where there are more than two; the first by default.
-        axes : matplotlib axes, optional
+        ax : matplotlib axes, optional
             Where to draw.
         """
         from mercer._plot.shares import draw_dependence
 
         if self.classes is not None:
             chosen = self.classes[0] if label is None else label
-            return self.of_class(chosen).plot_dependence(column, axes=axes)
+            return self.of_class(chosen).plot_dependence(column, ax=ax)
         known = isinstance(column, str) and column in self.names
         at = self.names.index(str(column)) if known else column
         if not isinstance(at, int) or not 0 <= at < len(self.names):
             raise InvalidParameter(
                 f"plot_dependence: {column!r} is not one of the columns {', '.join(self.names)}."
             )
-        return draw_dependence(self.names[at], self._column(at), self.values[:, at], axes)
+        return draw_dependence(self.names[at], self._column(at), self.values[:, at], ax)
+
+    def _check_row(self, asker: str, row: int) -> None:
+        if not -len(self.values) <= row < len(self.values):
+            raise InvalidParameter(
+                f"{asker}: row {row} is not one of the {len(self.values):,} rows that are "
+                "explained."
+            )
+
+    def _ranks(self, at: int) -> Array | None:
+        """Return how high each row is in a column, from 0 to 1; None where that means nothing."""
+        try:
+            values = np.asarray(self._column(at), dtype=float)
+        except (InvalidParameter, TypeError, ValueError):
+            return None
+        low, high = np.nanpercentile(values, [5, 95]) if np.isfinite(values).any() else (0, 0)
+        if not high > low:
+            return None
+        return np.asarray(np.nan_to_num(np.clip((values - low) / (high - low), 0, 1), nan=0.5))
 
     def _column(self, at: int) -> Any:
         """Return what the rows have in a column."""

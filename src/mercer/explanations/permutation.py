@@ -11,6 +11,7 @@ from narwhals import from_native
 from scipy.stats import t as student
 from sklearn.base import is_classifier
 
+from mercer._deprecated import renamed
 from mercer._typing import Array, Axes, IntArray, Model, Objects, Targets
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.encoders import as_narwhals, column_names, is_frame
@@ -47,13 +48,14 @@ class PermutationImportance:
     names: list[str]
     error: float
 
-    def plot(self, *, axes: Axes = None) -> Any:
+    @renamed(axes="ax")
+    def plot(self, *, ax: Axes = None) -> Any:
         """Draw the values with their intervals, the largest on top."""
         from mercer._plot.shares import draw_intervals
 
         order = np.argsort(-self.values)
         names = [self.names[j] for j in order]
-        return draw_intervals(names, self.values[order], self.low[order], self.high[order], axes)
+        return draw_intervals(names, self.values[order], self.low[order], self.high[order], ax)
 
     def __repr__(self) -> str:
         top = np.argsort(-self.values)[:3]

@@ -177,7 +177,7 @@ class _Shares:
         first = self._games(self.rows.take(slice(0, 1)))
         others = None if self.background is None else self._games(self.background)
         held = sum(game.values[0].size for game in first) or 1
-        size = max(1, _BLOCK // held)
+        size = max(1, min(_BLOCK // held, -(-len(self.rows) // threads)))
 
         def block(chosen: IntArray) -> None:
             rows = self.rows.take(chosen)

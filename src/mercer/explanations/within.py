@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array, Axes, Model, Object, Objects
+from mercer._deprecated import renamed
+from mercer._typing import Array, Axes, IntArray, Model, Object, Objects
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput, InvalidParameter, NoExplanation
 from mercer.explanations.answer_functions import AnswerFunctions, unwrapped
+from mercer.kernels.base import Kernel
+from mercer.kernels.encoders import as_narwhals, is_frame
+from mercer.kernels.graphs.graph_forms import as_arcs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +32,10 @@ class Within:
         The string or graph.
     classes : list, optional
         The classes, where there are more than two.
+    edges : array of shape (edges, 2), optional
+        The pairs of nodes of a graph.
+    labels : list of str, optional
+        What the nodes of a graph are called.
 
     Examples
     --------
@@ -42,6 +50,8 @@ class Within:
     base: Any
     item: Object
     classes: list[Any] | None = None
+    edges: IntArray | None = None
+    labels: list[str] | None = None
 
     @property
     def answer(self) -> Any:
@@ -54,27 +64,30 @@ class Within:
             known = "there are no classes to choose from" if self.classes is None else "not one of"
             raise InvalidParameter(f"explain_within: {label!r}: {known} {self.classes or ''}")
         at = self.classes.index(label)
-        return Within(self.values[:, at], self.base[at], self.item)
+        return replace(self, values=self.values[:, at], base=self.base[at], classes=None)
 
-    def plot(self, *, label: Any = None, axes: Axes = None) -> Any:
-        """Draw the shares: letters on colours, or a bar for each node.
+    @renamed(axes="ax")
+    def plot(self, *, label: Any = None, ax: Axes = None) -> Any:
+        """Draw the shares: letters or nodes of a graph on colours.
 
         Parameters
         ----------
         label : optional
             The class to draw, where there are more than two; by default the one that the answer is
             largest for.
-        axes : matplotlib axes, optional
+        ax : matplotlib axes, optional
             Where to draw.
         """
-        from mercer._plot.places import draw_letters, draw_nodes
+        from mercer._plot.places import draw_graph, draw_letters, draw_nodes
 
         if self.classes is not None:
             chosen = self.classes[int(np.argmax(self.answer))] if label is None else label
-            return self.of_class(chosen).plot(axes=axes)
+            return self.of_class(chosen).plot(ax=ax)
+        if self.edges is not None:
+            return draw_graph(self.edges, self.labels, self.values, ax)
         if isinstance(self.item, str):
-            return draw_letters(self.item, self.values, axes)
-        return draw_nodes(self.values, axes)
+            return draw_letters(self.item, self.values, ax)
+        return draw_nodes(self.values, ax)
 
     def __repr__(self) -> str:
         return f"Within an object of {len(self.values):,} places, answer {self.answer!s:.12}"
@@ -133,21 +146,38 @@ def explain_within(model: Model, X: Objects) -> list[Within]:
         shares = first if i == 0 else kernel.place_shares(row)
         own = kernel.feature_map(row).aligned(known.keys).toarray()[0]
         values = np.asarray(shares.aligned(known.keys).values @ (own[:, None] * weights))
-        item = take_objects(data, np.array([i]))
+        item = _only(take_objects(data, np.array([i])))
         found.append(
             Within(
                 values[:, 0] if single else values,
                 float(functions.constants[0]) if single else functions.constants,
-                _only(item),
+                item,
                 functions.classes,
+                *_drawn(kernel, item),
             )
         )
     return found
 
 
+def _drawn(kernel: Kernel, item: Object) -> tuple[IntArray | None, list[str] | None]:
+    """Return the edges of a graph, each once, and the names of its nodes."""
+    encoder: Any
+    for encoder in kernel.encoders():
+        if hasattr(encoder, "edge_label"):
+            graph = as_arcs(item, encoder.label, encoder.edge_label, None)
+            u, v = np.divmod(np.asarray(graph.places, dtype=np.intp), max(graph.size, 1))
+            edges = np.unique(np.column_stack([np.minimum(u, v), np.maximum(u, v)]), axis=0)
+            labels = None if graph.labels is None else [str(label) for label in graph.labels]
+            return edges, labels
+    return None, None
+
+
 def _only(items: Objects) -> Object:
-    """Return the one object of a batch."""
-    if hasattr(items, "iloc"):
+    """Return the one object of a batch; of a table with one column, what stands there."""
+    if is_frame(items):
+        row = as_narwhals(items).row(0)
+        return row[0] if len(row) == 1 else row
+    if hasattr(items, "iloc"):  # a series of pandas
         items = items.to_numpy()
     item = items[0]
     return item[0] if isinstance(item, np.ndarray) and item.size == 1 else item

@@ -71,6 +71,11 @@ class LocalMaximum(Generic[Parameters]):
     def steps(self) -> int:
         return len(self.trace) - 1
 
+    @property
+    def bound(self) -> float:
+        """The objective before the last step, by which scikit-learn chooses among starts."""
+        return float(self.trace[-2 if self.steps else -1])
+
 
 class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
     """What models share that are fitted by expectation maximisation.
@@ -109,10 +114,15 @@ class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
         """Return the mean of log p(x)."""
         return float(self.score_samples(X).mean())
 
-    def _fit_by_em(self, starts: Iterable[Parameters], step: Step[Parameters]) -> Parameters:
-        """Return the best parameters from several starts, and publish how EM got there."""
-        found = [self._ascend(number, start, step) for number, start in enumerate(starts)]
-        best = max(found, key=lambda local: float(local.trace[-1]))
+    def _fit_by_em(
+        self, starts: Iterable[Parameters], step: Step[Parameters], before: float = -np.inf
+    ) -> Parameters:
+        """Return the best parameters from several starts, and publish how EM got there.
+
+        ``before`` is the objective one step before the start, where a fit goes on from another.
+        """
+        found = [self._ascend(number, start, step, before) for number, start in enumerate(starts)]
+        best = max(found, key=lambda local: local.bound)
         if not np.isfinite(best.trace[-1]):
             raise NumericalOverflow(
                 f"{type(self).__name__}: the densities of these data are too large or too small "
@@ -121,18 +131,19 @@ class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
         self.trace_, self.converged_, self.n_iter_ = best.trace, best.converged, best.steps
         if not best.converged and self.max_iter:
             warnings.warn(
-                f"{type(self).__name__}: the best of its starts was still gaining "
-                f"{best.trace[-1] - best.trace[-2]:.2g} a step after max_iter={self.max_iter} "
-                "steps. Raise max_iter or tol, or use fewer components.",
+                f"{type(self).__name__}: Best performing initialization did not converge. Try "
+                "different init parameters, or increase max_iter, tol, or check for degenerate "
+                f"data. It was still gaining {best.trace[-1] - best.trace[-2]:.2g} a step after "
+                f"max_iter={self.max_iter} steps.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         return best.parameters
 
     def _ascend(
-        self, number: int, start: Parameters, step: Step[Parameters]
+        self, number: int, start: Parameters, step: Step[Parameters], before: float
     ) -> LocalMaximum[Parameters]:
-        found = expectation_maximisation(start, step, self.max_iter, self.tol)
+        found = expectation_maximisation(start, step, self.max_iter, self.tol, before)
         _logger.debug(
             "start %d: %.6g after %d steps, %s",
             number,
@@ -144,9 +155,13 @@ class FittedByEM(AtomicFit, DensityMixin, BaseEstimator):
 
 
 def expectation_maximisation(
-    parameters: Parameters, step: Step[Parameters], max_iter: int, tol: float
+    parameters: Parameters,
+    step: Step[Parameters],
+    max_iter: int,
+    tol: float,
+    before: float = -np.inf,
 ) -> LocalMaximum[Parameters]:
-    """Run EM from one start until a step gains less than ``tol``."""
+    """Run EM from one start until a step, perhaps that to the start, gains less than ``tol``."""
     trace: list[float] = []
     converged = False
     for _ in range(max_iter):
@@ -154,7 +169,8 @@ def expectation_maximisation(
         trace.append(value)
         parameters = maximise()
         # The step is taken even where it hardly matters, as scikit-learn does.
-        converged = len(trace) > 1 and abs(trace[-1] - trace[-2]) < tol
+        converged = abs(value - before) < tol
+        before = value
         if converged:
             break
     trace.append(step(parameters)[0])

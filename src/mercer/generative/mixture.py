@@ -210,7 +210,9 @@ class GaussianMixture(FittedByEM):
             rows = logsumexp(joint, axis=1)
             return float(rows.mean()), lambda: self._maximise(X, np.exp(joint - rows[:, None]))
 
-        self._publish(self._fit_by_em(self._starts(X), step))
+        goes_on = self.warm_start and hasattr(self, "means_")
+        before = getattr(self, "lower_bound_", -np.inf) if goes_on else -np.inf
+        self._publish(self._fit_by_em(self._starts(X), step, before))
         self.lower_bounds_ = self.trace_[: max(1, self.n_iter_)].tolist()
         self.lower_bound_ = self.lower_bounds_[-1]
         return self
@@ -235,7 +237,10 @@ class GaussianMixture(FittedByEM):
         """Return random rows of the mixture and the component of each."""
         check_is_fitted(self, "means_")
         if n_samples < 1:
-            raise InvalidParameter(f"GaussianMixture: n_samples={n_samples} has to be 1 or more.")
+            raise InvalidParameter(
+                "GaussianMixture: Invalid value for 'n_samples': "
+                f"n_samples={n_samples} has to be 1 or more."
+            )
         random = check_random_state(self.random_state)
         counts = random.multinomial(n_samples, self.weights_)
         labels = np.repeat(np.arange(len(counts)), counts)
@@ -247,12 +252,12 @@ class GaussianMixture(FittedByEM):
     def bic(self, X: Objects) -> float:
         """Return the Bayesian information criterion; lower is better."""
         X = self._checked(X)
-        return float(-2 * self.score(X) * len(X) + self._free_parameters() * np.log(len(X)))
+        return float(-2 * self.score(X) * len(X) + self._n_parameters() * np.log(len(X)))
 
     def aic(self, X: Objects) -> float:
         """Return the Akaike information criterion; lower is better."""
         X = self._checked(X)
-        return float(-2 * self.score(X) * len(X) + 2 * self._free_parameters())
+        return float(-2 * self.score(X) * len(X) + 2 * self._n_parameters())
 
     # ---- scores ------------------------------------------------------------------------------
 
@@ -314,8 +319,10 @@ class GaussianMixture(FittedByEM):
         covariances = shape.estimate(X, shares, totals, means, self.reg_covar)
         if not is_positive(covariances, self.covariance_type):
             raise InvalidInput(
-                "GaussianMixture: a component collapsed to a covariance that is not positive "
-                "definite. Use fewer components, a larger reg_covar, or scale the data."
+                "GaussianMixture: Fitting the mixture model failed because some components have "
+                "ill-defined empirical covariance (for instance caused by singleton or collapsed "
+                "samples). Try to decrease the number of components, increase reg_covar, or scale "
+                "the input data."
             )
         return _Mixture(totals / totals.sum(), means, covariances)
 
@@ -351,20 +358,19 @@ class GaussianMixture(FittedByEM):
     def _with_given(self, start: _Mixture, d: int) -> _Mixture:
         """Return a start with the parameters that the user chose."""
         weights, means, covariances = start.weights, start.means, start.covariances
+        k, kind = self.n_components, self.covariance_type
         if self.weights_init is not None:
-            weights = np.asarray(self.weights_init, dtype=np.float64)
+            weights = _of_shape("weights", self.weights_init, (k,))
         if self.means_init is not None:
-            means = np.asarray(self.means_init, dtype=np.float64)
+            means = _of_shape("means", self.means_init, (k, d))
         if self.precisions_init is not None:
-            precisions = np.asarray(self.precisions_init, dtype=np.float64)
-            matrices = self.covariance_type in ("full", "tied")
+            name, matrices = f"{kind} precision", kind in ("full", "tied")
+            precisions = _of_shape(name, self.precisions_init, SHAPES[kind].shape(k, d))
+            if not is_positive(precisions, kind):
+                what = "symmetric, positive-definite" if matrices else "positive"
+                raise InvalidParameter(f"GaussianMixture: '{name}' should be {what}.")
             covariances = np.linalg.inv(precisions) if matrices else 1 / precisions
-        if means.shape != (self.n_components, d):
-            raise InvalidParameter(
-                f"GaussianMixture: means_init has the shape {means.shape}, not "
-                f"{(self.n_components, d)}."
-            )
-        model = GaussianMixture.of(weights, means, covariances, self.covariance_type)
+        model = GaussianMixture.of(weights, means, covariances, kind)
         return _Mixture(model.weights_, model.means_, model.covariances_)
 
     def _publish(self, mixture: _Mixture) -> None:
@@ -388,8 +394,19 @@ class GaussianMixture(FittedByEM):
             return np.asarray(np.linalg.inv(factors).swapaxes(-1, -2))
         return np.asarray(1 / factors)
 
-    def _free_parameters(self) -> int:
+    def _n_parameters(self) -> int:
         k, d = self.means_.shape
         shape = SHAPES[self.covariance_type]
         spreads = shape.slots(d) * (1 if shape.shared else k)
         return int(k - 1 + k * d + spreads)
+
+
+def _of_shape(name: str, given: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a parameter of the start as an array, or raise :class:`InvalidParameter`."""
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != shape:
+        raise InvalidParameter(
+            f"GaussianMixture: The parameter '{name}' should have the shape of {shape}, but got "
+            f"{values.shape}."
+        )
+    return values

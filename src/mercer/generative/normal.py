@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import gammaincinv
 
-from mercer._typing import Array
+from mercer._plot.ellipses import draw_conditional, draw_density, draw_ellipses, draw_marginal
+from mercer._typing import Array, Axes
 from mercer.exceptions import InvalidInput, InvalidParameter, NotPositiveDefinite
 
 _LOG_2PI = math.log(2 * math.pi)
@@ -217,6 +218,48 @@ class Gaussian:
         return np.asarray(
             self.mean + radius * (circle * np.sqrt(axes.variances)) @ axes.directions.T
         )
+
+    def plot(
+        self,
+        X: ArrayLike | None = None,
+        y: Any = None,
+        ax: Axes = None,
+        *,
+        given: Mapping[int, float] | None = None,
+    ) -> Any:
+        """Draw the density of one number, or the ellipses that hold 50 and 95 % of two.
+
+        Two numbers are drawn with their principal axes, one deviation long, and their marginals
+        along the edges.
+
+        Parameters
+        ----------
+        X : array of shape (n, d), optional
+            Points to draw too.
+        y
+            Ignored.
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+        given : dict, optional
+            The value of one coordinate, such as ``{0: 1.5}``: the density of the other one is drawn
+            along that line.
+        """
+        del y
+        rows = None if X is None else self._rows(X)
+        if len(self) == 1:
+            return draw_density(self, rows, ax)
+        if len(self) > 2:
+            raise InvalidInput(
+                f"Gaussian.plot draws one or two numbers, and there are {len(self)}. Draw two of "
+                "them: gaussian.marginal([0, 1]).plot()."
+            )
+        axes = self.principal_axes()
+        ax = draw_ellipses(self, axes.variances, axes.directions, rows, ax)
+        for coordinate in (0, 1):
+            draw_marginal(ax, self.marginal([coordinate]), coordinate)
+        for coordinate, value in (given or {}).items():
+            draw_conditional(ax, self.condition([coordinate], [value]), coordinate, value)
+        return ax
 
     # ---- other Gaussians ---------------------------------------------------------------------
 

@@ -107,12 +107,18 @@ class FeatureGram(GramMatrix):
         return placed(products(left, right, out), out)
 
     def take(self, rows: Rows, columns: Rows | None = None) -> FeatureGram:
-        left = self.left.take(taken(rows, self.shape[0]))
+        left = self._rounded(self.left.take(taken(rows, self.shape[0])))
         if columns is not None and columns is not rows:
-            right: Features | None = self.right.take(taken(columns, self.shape[1]))
+            right: Features | None = self._rounded(self.right.take(taken(columns, self.shape[1])))
         else:
             right = None if self.symmetric else self.right
         return FeatureGram(left, right, dtype=self.dtype, count=self._count)
+
+    def _rounded(self, features: Features) -> Features:
+        """Return features in the precision of the matrix: blocks of them round nothing again."""
+        if features.dtype == self.dtype:
+            return features
+        return replace(features, values=features.values.astype(self.dtype))
 
     def in_precision(self, dtype: DTypeLike) -> FeatureGram:
         """Return the same matrix, of features that are rounded when they are asked for."""

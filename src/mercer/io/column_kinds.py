@@ -13,6 +13,7 @@ from scipy import sparse
 
 from mercer._typing import Column as Cells, Frame, Label, Matrix, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency, shown
+from mercer.io.derived_columns import are_dates
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
 from mercer.kernels.graphs.refinement import WeisfeilerLehman
@@ -40,7 +41,6 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 USED: tuple[Kind, ...] = ("number", "category", "text", "sequence", "series", "graph", "molecule")
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d\S*)?\Z")
 _SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
 _ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
 _SMILES = re.compile(rf"({_ATOM})({_ATOM}|[-=#$:/\\.+()~]|\d|%\d\d)*\Z")
@@ -216,7 +216,7 @@ def _text_kind(column: Cells, count: int, distinct: int) -> tuple[Kind, str]:
     words = sum(len(value.split()) for value in sample) / len(sample)
     length = sum(map(len, sample)) / len(sample)
     varied = distinct > count / 2
-    if all(_DATE.match(value) for value in sample):
+    if are_dates(sample):
         return "date", "it holds dates or times; turn them into numbers to use them"
     long = sum(len(value) >= 8 for value in sample) >= 0.95 * len(sample)
     if varied and length >= 15 and long and all(_SEQUENCE.match(value) for value in sample):

@@ -65,7 +65,8 @@ def read_csv(
     _check_quotes(text, style, frame, source.name)
     named = _has_header(sample, style, names) if header is None else header
     frame = _name_columns(frame, named, source.name, notes)
-    return RawTable(frame, _Lines(text, style, named), tuple(notes), untyped=True)
+    lines = _Lines(text, style, named)
+    return RawTable(frame, lines, tuple(notes), untyped=True, separator=style.delimiter)
 
 
 def _empty(name: str) -> InvalidInput:
@@ -178,7 +179,12 @@ def _parse(text: str, style: _Style, name: str) -> Any:
     try:
         frame = pv.read_csv(
             pa.BufferReader(text.encode("utf-8", "surrogatepass")),
-            read_options=pv.ReadOptions(column_names=names, block_size=_BLOCK),
+            read_options=pv.ReadOptions(
+                # One block has no work for threads, which take a stack and an arena each.
+                use_threads=len(text) > _BLOCK,
+                column_names=names,
+                block_size=_BLOCK,
+            ),
             parse_options=pv.ParseOptions(
                 delimiter=style.delimiter,
                 quote_char='"' if style.quoted else False,

@@ -15,6 +15,7 @@ from scipy import sparse
 from mercer._typing import Objects, Parameter
 from mercer.exceptions import InvalidInput, shown
 from mercer.io.read_csv import read_csv
+from mercer.io.read_excel import is_excel, read_excel
 from mercer.io.read_fasta import read_fasta
 from mercer.io.read_graphs import is_graphs, read_graph_table
 from mercer.io.read_series import is_ts, is_ucr, read_series_table
@@ -247,6 +248,7 @@ READERS = (
     ),
     FormatReader("JSON", _JSON_SUFFIXES, _is_json, _read_json),
     FormatReader("FASTA", (".fasta", ".fa", ".fna", ".faa"), _is_fasta, read_fasta),
+    FormatReader("Excel", (".xlsx", ".xlsm"), is_excel, read_excel),
     FormatReader("graphs", (".zip",), is_graphs, read_graph_table),
     FormatReader("time series", (".ts",), is_ts, read_series_table),
     FormatReader("series of the UCR archive", (), is_ucr, read_series_table),

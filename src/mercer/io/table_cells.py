@@ -15,6 +15,9 @@ Place = Callable[[int], str]
 
 _CODE = r"^0\d"
 _DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
+_AMOUNT = r"^[+-]?[$€£¥]? ?[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)? ?[%€$£¥]?$"
+"""Amounts as people write them: $1,234.50, −3 €, 45 %, 1,234,567."""
+_AROUND_AMOUNTS = r"[,$€£¥% ]"
 _FEW = 0.1
 """Up to this share of cells that are no numbers, a column was meant to hold numbers."""
 
@@ -24,11 +27,19 @@ def in_row(number: int) -> str:
     return f"row {number}"
 
 
-def typed(cells: Any, name: str, place: Place, missing: Collection[str], wanted: str | None) -> Any:
+def typed(
+    cells: Any,
+    name: str,
+    place: Place,
+    missing: Collection[str],
+    wanted: str | None,
+    thousands: bool = False,
+) -> Any:
     """Return a column of text as numbers where it holds numbers.
 
     ``wanted`` is ``"number"`` where every cell has to be one, ``"text"`` where cells stay text,
-    None where the cells tell.
+    None where the cells tell. With ``thousands``, a comma in front of three digits groups digits:
+    it is no decimal comma in a file whose values are separated by commas.
     """
     pa = arrow()
     import pyarrow.compute as pc
@@ -42,6 +53,11 @@ def typed(cells: Any, name: str, place: Place, missing: Collection[str], wanted:
     numbers = _as_plain_numbers(values, codes=wanted is None)
     if numbers is not None:
         return numbers
+    signs = r"[$€£¥%,]" if thousands else r"[$€£¥%]"
+    amounts = pc.sum(_matches(values, _AMOUNT)).as_py() == known
+    if amounts and pc.any(_matches(values, signs)).as_py():
+        plain_text = pc.replace_substring_regex(values, _AROUND_AMOUNTS, "")
+        return _as_plain_numbers(plain_text, codes=False)
     commas = pc.any(pc.match_substring(values, ",")).as_py()
     if commas and pc.sum(_matches(values, _DECIMAL_COMMA)).as_py() == known:
         return pc.cast(pc.replace_substring(values, ",", "."), pa.float64())

@@ -12,6 +12,7 @@ from scipy import sparse
 from mercer._typing import Column, Objects, Parameter
 from mercer.exceptions import InvalidInput, shown
 from mercer.io.column_kinds import USED, Kind
+from mercer.io.derived_columns import FORMS, MISSING_PART, PARTS, Derivation, with_derived
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow
 from mercer.io.table_target import Task, listed
@@ -21,6 +22,8 @@ _VERSION = 1
 """The version of written schemas; a reader refuses others."""
 _MOST_COLUMNS = 1_000_000
 """A file with more columns than any table has was not written by mercer."""
+_MOST_LEVELS = 10_000
+"""Categories that are kept to tell those that were never seen."""
 _NESTED = ("series", "graph")
 _NEVER_FILLED = (*_NESTED, "molecule")
 Label = str | int | float
@@ -28,11 +31,22 @@ Label = str | int | float
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """A column: its name, its kind, and what stands in for a missing value (None: nothing)."""
+    """A column: its name, its kind, and what stands in for a missing value (None: nothing).
+
+    ``made_of`` says how it is made of another column, such as the month of a date; ``seen`` are the
+    least and the greatest number of training, or its categories, where they are known.
+    """
 
     name: str
     kind: Kind
     fill: float | str | None = None
+    made_of: Derivation | None = None
+    seen: tuple[float | str, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """The column that data have to have."""
+        return self.name if self.made_of is None else self.made_of.column
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,8 @@ class Schema:
         The number of columns of a sparse table.
     zero_based : bool
         Whether its file counts columns from 0.
+    markers : tuple of str
+        More ways in which training data wrote missing values.
 
     Examples
     --------
@@ -70,6 +86,7 @@ class Schema:
     labels: tuple[Label, ...] = ()
     width: int | None = None
     zero_based: bool = False
+    markers: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -98,8 +115,10 @@ class Schema:
             )
         pa = arrow()
         frame = as_narwhals(X).to_arrow()
+        derived = {c.name: c.made_of for c in self.columns if c.made_of is not None}
+        frame = with_derived(frame, derived, place)
         there = set(frame.column_names)
-        missing = [name for name in self.names if name not in there]
+        missing = list(dict.fromkeys(c.origin for c in self.columns if c.name not in there))
         if missing:
             raise InvalidInput(
                 f"The table lacks {'columns' if len(missing) > 1 else 'the column'} "
@@ -123,22 +142,25 @@ class Schema:
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain data for ``json``."""
         return {"version": _VERSION, **asdict(self), "labels": list(self.labels),
-                "columns": [asdict(column) for column in self.columns]}  # fmt: skip
+                "markers": list(self.markers),
+                "columns": [{**asdict(c), "seen": list(c.seen)} for c in self.columns]}  # fmt: skip
 
     @classmethod
     def from_json(cls, plain_data: Any) -> Schema:
         """Make a schema of plain data; anything unexpected is refused."""
-        if not isinstance(plain_data, dict) or set(plain_data) != _FIELDS:
+        if not isinstance(plain_data, dict) or {"markers", *plain_data} != _FIELDS:
             raise InvalidInput("Not the schema of a table: it has other fields than expected.")
-        data = dict(plain_data)
+        data = {"markers": [], **plain_data}
         if data.pop("version") != _VERSION:
             raise InvalidInput(
                 f"The schema has version {plain_data['version']!r}; this mercer reads {_VERSION}."
             )
-        columns, labels = data.pop("columns"), data.pop("labels")
+        columns, labels, markers = (data.pop(name) for name in ("columns", "labels", "markers"))
+        _check(isinstance(markers, list) and all(isinstance(m, str) for m in markers), "markers")
         _check(isinstance(columns, list) and len(columns) <= _MOST_COLUMNS, "columns")
         _check(isinstance(labels, list) and all(map(_is_label, labels)), "labels")
-        schema = cls(tuple(map(_column_from_json, columns)), labels=tuple(labels), **data)
+        read = tuple(map(_column_from_json, columns))
+        schema = cls(read, labels=tuple(labels), markers=tuple(markers), **data)
         _check(len(set(schema.names)) == len(schema.names), "columns")
         _check(schema.target is None or isinstance(schema.target, str), "target")
         _check(schema.task in get_args(Task), "task")
@@ -149,20 +171,40 @@ class Schema:
 
 
 _FIELDS = {"version", *Schema.__dataclass_fields__}
+_COLUMN_FIELDS = set(ColumnSchema.__dataclass_fields__)
 
 
 def _column_from_json(data: Objects) -> ColumnSchema:
-    _check(isinstance(data, dict) and set(data) == {"name", "kind", "fill"}, "columns")
+    _check(isinstance(data, dict) and {"made_of", "seen", *data} == _COLUMN_FIELDS, "columns")
     _check(isinstance(data["name"], str) and data["kind"] in USED, "columns")
     fill = data["fill"]
     numeric = _is_number(fill) and math.isfinite(fill)
     fits = numeric if data["kind"] == "number" else isinstance(fill, str)
     _check(fill is None or fits, "fill")
-    return ColumnSchema(**data)
+    made_of = _derivation_from_json(data.get("made_of"))
+    _check(made_of is None or made_of.kind == data["kind"], "made_of")
+    seen = data.get("seen", [])
+    good = (lambda v: _is_number(v) and math.isfinite(v)) if data["kind"] == "number" else _is_text
+    _check(isinstance(seen, list) and all(map(good, seen)), "seen")
+    _check(data["kind"] != "number" or len(seen) in (0, 2), "seen")
+    return ColumnSchema(**{**data, "made_of": made_of, "seen": tuple(seen)})
+
+
+def _derivation_from_json(data: Objects) -> Derivation | None:
+    if data is None:
+        return None
+    _check(isinstance(data, dict) and set(data) == {"column", "part", "form"}, "made_of")
+    known = isinstance(data["column"], str) and data["part"] in (*PARTS, MISSING_PART)
+    _check(known and data["form"] in ("", *FORMS), "made_of")
+    return Derivation(**data)
 
 
 def _is_number(value: Parameter) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Parameter) -> bool:
+    return isinstance(value, str)
 
 
 def _is_label(value: Parameter) -> bool:
@@ -186,6 +228,18 @@ def learn_fill(column: Column, kind: Kind) -> float | str | None:
     values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else 0.0
+
+
+def learn_seen(column: Column, kind: Kind) -> tuple[float | str, ...]:
+    """Return the ends of the numbers of training, or its categories; nothing for other kinds."""
+    if kind == "number":
+        values = column.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+        values = values[np.isfinite(values)]
+        return (float(values.min()), float(values.max())) if len(values) else ()
+    if kind != "category":
+        return ()
+    levels = as_text(plain(column.unique()), "").to_pylist()
+    return tuple(sorted(level for level in levels if level is not None)[:_MOST_LEVELS])
 
 
 def fill_in_words(name: str, count: int, total: int, fill: float | str) -> str:

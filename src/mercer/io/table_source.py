@@ -47,7 +47,7 @@ class RawTable:
 
     ``frame`` is a pyarrow table or a CSR matrix. ``untyped`` says that all cells are text still.
     ``place`` gives the place of a row in words, for messages. ``target`` belongs to formats that
-    carry one.
+    carry one, ``separator`` to text in which it stands between values.
     """
 
     frame: Any
@@ -55,6 +55,7 @@ class RawTable:
     notes: tuple[str, ...] = ()
     untyped: bool = False
     target: Any = None
+    separator: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
 

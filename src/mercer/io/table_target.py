@@ -82,6 +82,11 @@ def find_task(
     if learning:
         _check_labels(column, name, source, wanted)
     values, task, reason = _task(column, name, wanted)
+    if learning and wanted is None and task == "many classes" and values.dtype.kind in "iu":
+        notes.append(
+            f"{shown(name)} holds {len(np.unique(values))} different whole numbers, which are "
+            "taken for classes; if they are counts or grades, task='number' predicts a number."
+        )
     return Target(name, values, task, reason, kept if dropped else None, tuple(notes))
 
 

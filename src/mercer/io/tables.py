@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,14 +10,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from mercer._notebook import table_in_html
 from mercer._typing import DataSource, Frame, Targets
 from mercer.exceptions import LONGEST_NAME, InvalidInput, InvalidParameter, shown
 from mercer.io.column_kinds import USED, Column, describe_columns
+from mercer.io.derived_columns import Derivation, with_derived
 from mercer.io.read_formats import read_raw
 from mercer.io.table_cells import Place, in_row, plain, typed
-from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill
+from mercer.io.table_dates import with_dates
+from mercer.io.table_gaps import telling_gaps
+from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fill, learn_seen
 from mercer.io.table_source import RawTable, Source, arrow, find_source, raw_frame
-from mercer.io.table_target import Target, Task, choose_target, find_task
+from mercer.io.table_target import Target, Task, choose_target, find_task, listed
 from mercer.kernels.encoders import is_frame
 
 
@@ -77,6 +82,10 @@ class Table:
         Says where in the source a row stands, for messages.
     zero_based : bool
         Whether a sparse file counts its columns from 0.
+    derived : dict
+        How columns are made of others: the parts of dates.
+    markers : tuple of str
+        More ways in which missing values were written.
 
     Examples
     --------
@@ -97,6 +106,8 @@ class Table:
     notes: tuple[str, ...] = ()
     place: Place = in_row
     zero_based: bool = False
+    derived: dict[str, Derivation] = field(default_factory=dict)
+    markers: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.frame.shape[0])
@@ -141,6 +152,11 @@ class Table:
             for column in schema.columns
             if column.name in self.missing and column.fill is not None
         ]
+        notes += [
+            f"{column.name}, a column of its own: where the value is missing, answers differ."
+            for column in schema.columns
+            if column.made_of is not None and column.name not in self.derived
+        ]
         return Prepared(schema.align(self), self.target, schema, tuple(notes))
 
     def _schema(self, training: Table, fill: bool) -> Schema:
@@ -149,6 +165,7 @@ class Table:
             "target": self.target_name,
             "task": self.task,
             "labels": tuple(label.item() for label in labels),
+            "markers": self.markers,
         }
         if self.is_sparse:
             width = int(self.frame.shape[1])
@@ -158,7 +175,12 @@ class Table:
             if column.used:
                 values = training.frame[column.name]
                 given = learn_fill(values, column.kind) if fill else None
-                columns.append(ColumnSchema(str(column.name), column.kind, given))
+                name = str(column.name)
+                made, seen = self.derived.get(name), learn_seen(values, column.kind)
+                columns.append(ColumnSchema(name, column.kind, given, made, seen))
+        if fill:
+            gaps = telling_gaps(training.frame, columns, training.target, self.task)
+            columns += [ColumnSchema(name, made.kind, None, made) for name, made in gaps.items()]
         if not columns:
             names = [str(column.name) for column in self.columns[:8]]
             short = [name if len(name) <= LONGEST_NAME else shown(name) for name in names]
@@ -166,6 +188,17 @@ class Table:
             aside = "; ".join(map(": ".join, zip(short, reasons, strict=True)))
             raise InvalidInput(f"{self.source}: no column is left to learn from ({aside}).")
         return Schema(tuple(columns), **shared)
+
+    def _repr_html_(self) -> str:
+        """Show what each column holds in a notebook."""
+        first, *_ = repr(self).splitlines()
+        target = f"Target: {self.target_name}, {self.task} ({self.reason})."
+        return table_in_html(
+            ("column", "holds", "because", "missing"),
+            [(c.name, c.kind, c.reason, self.missing.get(c.name, "")) for c in self.columns],
+            title=first,
+            below=[target if self.target_name is not None else "", *self.notes],
+        )
 
     def __repr__(self) -> str:
         rows = f"{len(self):,} rows" if len(self) != 1 else "1 row"
@@ -196,6 +229,7 @@ def read_table(
     kinds: Mapping[str, str] | None = None,
     task: str | None = None,
     missing: Collection[str] = (),
+    drop: Collection[str] = (),
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -220,6 +254,8 @@ def read_table(
         What the target is, where you know better.
     missing : list of str
         More ways in which the file writes missing values, besides nothing, NA, N/A, NaN, null, ?.
+    drop : list of str
+        Columns to leave out.
     delimiter, header, encoding
         How a text file is written, where that cannot be found out.
 
@@ -230,8 +266,8 @@ def read_table(
     >>> len(table), table.target_name, table.task
     (344, 'species', 'many classes')
     """
-    if isinstance(missing, str):
-        missing = [missing]
+    missing = [missing] if isinstance(missing, str) else list(missing)
+    drop = [drop] if isinstance(drop, str) else list(drop)
     if is_data_frame(source):
         found, raw = Source("data frame", "", b""), raw_frame(source)
     else:
@@ -239,8 +275,12 @@ def read_table(
         raw = _read(found, target, like, kinds, delimiter, header, encoding)
     if sparse.issparse(raw.frame):
         return _sparse_table(raw, found.name, target, like, task)
+    _check_names("kinds", kinds or (), raw, found.name)
+    _check_names("drop", drop, raw, found.name)
+    raw = replace(raw, frame=raw.frame.drop_columns(drop))
     if like is not None:
         kinds = {**like.kinds, **(kinds or {})}
+        missing = [*like.markers, *missing]
         target = target if target is not None else _known_target(raw, like)
     names = raw.frame.column_names
     if not len(raw.frame) or not names:
@@ -268,18 +308,38 @@ def read_table(
         place = lambda row: raw.place(int(kept[row]))  # noqa: E731
     there = set(frame.column_names)
     known = {key: kind for key, kind in (kinds or {}).items() if key in there}
+    columns = describe_columns(frame, known)
+    derived: dict[str, Derivation] = {}
+    dated: list[str] = []
+    if like is None:
+        columns, derived, dated = with_dates(frame, columns, lambda r: f"{found.name}, {place(r)}")
+        frame = with_derived(frame, derived, place)
     return Table(
         source=found.name,
         frame=frame,
-        columns=describe_columns(frame, known),
+        columns=columns,
         target=y.values,
         target_name=name,
         task=y.task,
         reason=y.reason,
         missing=_missing_values(frame),
-        notes=tuple(note for note in (*raw.notes, note, *y.notes) if note),
+        notes=tuple(note for note in (*raw.notes, note, *y.notes, *dated) if note),
         place=place,
+        derived=derived,
+        markers=tuple(missing),
     )
+
+
+def _check_names(setting: str, wanted: Collection[str], raw: RawTable, source: str) -> None:
+    """Refuse names of columns that are not there."""
+    for name in wanted:
+        if name not in raw.frame.column_names:
+            near = difflib.get_close_matches(str(name), raw.frame.column_names, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidParameter(
+                f"{setting}: {source} has no column {shown(name)}.{hint} It has "
+                f"{listed(raw.frame.column_names)}."
+            )
 
 
 def is_data_frame(source: DataSource) -> bool:
@@ -336,7 +396,7 @@ def _typed_frame(
         if raw.untyped:
             kind = kinds.get(name)
             wanted = None if kind is None else "number" if kind == "number" else "text"
-            columns[name] = typed(column, name, place, missing, wanted)
+            columns[name] = typed(column, name, place, missing, wanted, raw.separator == ",")
         else:
             columns[name] = plain(column)
     return arrow().table(columns)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 
 from mercer import _memory
+from mercer._notebook import table_in_html
 from mercer._typing import Array, BoolArray, Column, Objects
 from mercer.exceptions import InvalidInput, NoExplanation, NoFeatureMap, NoGradient
 from mercer.kernels.coalitions import WHOLE, Game, Over, PowerGame, ProductGame
@@ -165,6 +166,13 @@ class Kernel(Parametrised):
         """Return the summands w · k of this kernel, each as (w, k)."""
         return [(1.0, self)]
 
+    def _repr_html_(self) -> str:
+        """Show the kernel and its parameters in a notebook."""
+        parameters = self.get_params(deep=False).items()
+        definite = f"Definiteness: {self.definite.name.lower()}."
+        return table_in_html(("parameter", "value"), list(parameters), title=repr(self),
+                             below=[definite])  # fmt: skip
+
     @property
     def definite(self) -> Definite:
         """What is known of the definiteness of this kernel."""
@@ -231,6 +239,11 @@ class Kernel(Parametrised):
     def free_parameters(self) -> dict[str, float]:
         """Return the positive real parameters that can be learnt, by their (nested) names."""
         return {}
+
+    @property
+    def theta(self) -> Array:
+        """The logarithms of the free parameters in their order, as kernels of scikit-learn have."""
+        return np.log(list(self.free_parameters().values()))
 
     def with_parameters(self, values: dict[str, float]) -> Self:
         """Return a kernel with other values of free parameters, named as in free_parameters."""
@@ -311,7 +324,7 @@ class Kernel(Parametrised):
             raise NoExplanation(
                 f"{self} is neither a product nor a sum over columns, so there is no exact "
                 "share of a column. Permutation importance works for every machine: "
-                "sklearn.inspection.permutation_importance."
+                "mercer.permutation_importance."
             )
         values = np.empty((len(a), len(b), columns))
         for j in range(columns):

@@ -29,6 +29,9 @@ TILE = 512
 """Side of a square block: in float64 it is 2 MB, about the size of an L2 cache."""
 WIDE_TILE = (256, 1024)
 """Rows and columns of a block where rows are long: as many bytes as a square one."""
+_TALLEST = 2048
+"""Most rows of a block where rows are short: with 20 to 2,000 columns as many values as a wide
+block has took least, in 2,048 rows at most."""
 _LEAST_SIDE = 128
 """Least side of a square block: with less, the calls for a block cost more than its values."""
 _SMALL = 128 * 128
@@ -122,7 +125,8 @@ class Evaluator:
             for j in _cut(m, WIDE_TILE[1]):
                 out[i] += self.values(i, j) @ V[j]
 
-        _parallel.run(task, _cut(n, WIDE_TILE[0]), self.threads)
+        height = max(WIDE_TILE[0], min(_TALLEST, WIDE_TILE[0] * WIDE_TILE[1] // m))
+        _parallel.run(task, _cut(n, height), self.threads)
         return out
 
     def values(self, rows: Index, columns: Index, out: Array | None = None) -> Array:

@@ -60,7 +60,7 @@ class Node(Kernel):
             raise NoExplanation(
                 f"{self} is neither a sum nor a product of kernels that are sums or products over "
                 "columns, so there is no exact share of a column. Permutation importance works "
-                "for every machine: sklearn.inspection.permutation_importance."
+                "for every machine: mercer.permutation_importance."
             )
         return [self.one_game(a, b).renamed({WHOLE: next(iter(players), WHOLE)})]
 

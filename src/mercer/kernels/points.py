@@ -94,7 +94,7 @@ class Vectors:
     @cached_property
     def squared_norms(self) -> Array:
         if sparse.issparse(self.values):
-            return np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
+            return _sparse_norms(self.values)
         norms: Array = np.einsum("ij,ij->i", self.values, self.values)
         return norms
 
@@ -136,6 +136,16 @@ class Vectors:
         """Return the rows as a dense array."""
         values: Array = self.values.toarray() if self.is_sparse else self.values
         return values
+
+
+def _sparse_norms(values: Any) -> Array:
+    """Return the squared norms of sparse rows; entries of one place are added up first."""
+    csr = sparse.csr_array(values)
+    if not csr.has_canonical_format:
+        return np.asarray(csr.multiply(csr).sum(axis=1)).ravel()
+    counts = np.diff(csr.indptr)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return np.bincount(rows, csr.data**2, len(counts)).astype(csr.dtype, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

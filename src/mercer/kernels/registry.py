@@ -6,6 +6,7 @@ A row brings a kernel its tests, its line in the documentation and its name on t
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +63,11 @@ class Row:
     def formula(self) -> str:
         """The formula, which is the second paragraph of the class's documentation."""
         return self._paragraphs()[1]
+
+    @property
+    def plain_formula(self) -> str:
+        """The formula without the marks that documentation is written with."""
+        return re.sub(r"(?::\w+:)?`+~?([^`]*)`+", r"\1", self.formula)
 
     def _paragraphs(self) -> list[str]:
         text = inspect.cleandoc(self.kernel.__doc__ or "")

@@ -17,6 +17,7 @@ from scipy import sparse
 from mercer import _fast
 from mercer._typing import Array, Index, Matrix
 from mercer.exceptions import InvalidInput, NumericalOverflow
+from mercer.kernels.compressed_rows import CompressedRows
 from mercer.kernels.encoders import Encoder, VectorEncoder
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.tables.columns import ColumnEncoder
@@ -116,33 +117,30 @@ class SquaredDistance(VectorStatistic):
     period: float | tuple[float, ...] | None = None
     pace = 1.0
 
-    def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Vectors, Vectors]:
+    def prepare_vectors(self, a: Vectors, b: Vectors) -> tuple[Any, Any]:
         left, right = _moved_to_origin(a, b)
         if self.scales is not None or self.period is not None:
             left, right = self._embed(left), self._embed(right)
-        if sparse.issparse(left) or sparse.issparse(right):
-            left, right = sparse.csr_array(left), sparse.csr_array(right)
-        first = Vectors(left)
-        second = first if b is a else Vectors(right)
+        first: Any = Vectors(left)
+        second: Any = first if b is a else Vectors(right)
         _check_norms(first, second)
+        if first.is_sparse or second.is_sparse:
+            first = CompressedRows.of(first)
+            second = first if b is a else CompressedRows.of(second)
         return first, second
 
-    def compute(self, a: Vectors, b: Vectors, out: Array | None = None) -> Array:
+    def compute(self, a: Any, b: Any, out: Array | None = None) -> Array:
+        if a.is_sparse:
+            distances: Array = a.squared_distances(b, out)
+            return distances
         result = products(a.values, b.values, out)
         near = 1e-3 if result.dtype == np.float32 else 1e-6
-        if sparse.issparse(a.values):
-            x, z = a.values, b.values
-            _fast.sparse_rows.squared_distances(
-                result, x.indptr, x.indices, x.data, z.indptr, z.indices, z.data, x.shape[1],
-                a.squared_norms, b.squared_norms, result.dtype.type(near),
-            )  # fmt: skip
-            return result
         _fast.pairwise.squared_distances(
             result, a.values, b.values, a.squared_norms, b.squared_norms, result.dtype.type(near)
         )
         return result
 
-    def diagonal(self, a: Vectors) -> Array:
+    def diagonal(self, a: Any) -> Array:
         return np.zeros(len(a), dtype=a.dtype)
 
     def along(self, column: int) -> CoordinateDistance:
@@ -198,7 +196,7 @@ class Factor:
 class _FarRows:
     """Rows whose distances, as a matrix product, would lose too many digits."""
 
-    vectors: Vectors
+    vectors: Vectors | CompressedRows
     distance: SquaredDistance
 
     def __len__(self) -> int:
@@ -378,22 +376,12 @@ def check_dimensions(a: Vectors, b: Vectors) -> None:
 def products(a: Any, b: Any, out: Array | None = None) -> Array:
     """Return the dot products of all rows of ``a`` and ``b`` as a dense array."""
     if sparse.issparse(a) and sparse.issparse(b):
-        return _sparse_products(a, b)
+        return CompressedRows.of(Vectors(a)).products(CompressedRows.of(Vectors(b)))
     if sparse.issparse(a) or sparse.issparse(b):
         return np.ascontiguousarray(_dense(a @ b.T))
     fits = out is not None and out.dtype == np.result_type(a, b)
     result: Array = np.matmul(a, b.T, out=out if fits else None)
     return result
-
-
-def _sparse_products(a: Any, b: Any) -> Array:
-    left, right = sparse.csr_array(a), sparse.csr_array(b)
-    out: Array = np.zeros((left.shape[0], right.shape[0]), np.result_type(left, right))
-    _fast.sparse_rows.add_products(
-        left.indptr[:-1], left.indptr[1:], left.indices, left.data,
-        right.indptr[:-1], right.indptr[1:], right.indices, right.data, left.shape[1], out,
-    )  # fmt: skip
-    return out
 
 
 def _check_norms(*sides: Vectors) -> None:

@@ -6,9 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from html import escape
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from mercer._files.fields import COUNT, NONE, TEXT, Maybe, Number, OneOf, State
+from mercer._plot.courses import draw_bounds
+from mercer._typing import Axes
+from mercer.exceptions import InvalidInput
 from mercer.problems.curvature import OPEN, PROVEN, REFUTED
 
 ROUNDING = 1e-6
@@ -138,6 +143,14 @@ class Certificate:
         name = f"{self.problem}, Nyström with {count:,} landmarks"
         return replace(self, problem=name, approximation_cost=cost)
 
+    def paying(self, price: float, floor: float = 0.0) -> Self:
+        """Take the price of what a dual point lacks off the dual value.
+
+        Constraints that it breaks are no rounding, in which a gap might hide. ``floor`` is a value
+        that no answer is below.
+        """
+        return replace(self, dual=max(self.dual - price, floor))
+
     @property
     def gap(self) -> float:
         """Primal minus dual value: the answer is about this far from the optimum at most.
@@ -203,6 +216,25 @@ class Certificate:
         elif status == "optimal" and not self.optimal:
             status = WITHIN if self.bounds and self.relative_gap <= tol else "stalled"
         return replace(self, status=status)
+
+    def plot(self, others: Sequence[Certificate] = (), ax: Axes = None) -> Any:
+        """Draw the bounds of the optimum against the seconds that they took.
+
+        Parameters
+        ----------
+        others : sequence of Certificate
+            Certificates of the same problem after more or less time.
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+        """
+        parts = [self, *others]
+        if not all(part.bounds for part in parts):
+            raise InvalidInput("Certificate.plot: a certificate has no bounds that it could draw.")
+        lower, upper, seconds = (
+            np.array([getattr(part, name) for part in parts])
+            for name in ("lower", "upper", "seconds")
+        )
+        return draw_bounds(lower, upper, seconds, ax)
 
     def __repr__(self) -> str:
         lines = [f"{name:<20} {value}" for name, value in self._table()]

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer._typing import Array, Matrix
+from mercer.problems.certificate import ROUNDING
 from mercer.problems.curvature import EPSILON
 
 SPARE_TERMS = 16
@@ -33,6 +34,14 @@ class Bounded(NamedTuple):
     values: Array
     errors: Array
     sizes: Array
+
+    def vanishes(self, share: float = ROUNDING) -> bool:
+        """Whether all values are 0 up to a share of their terms: else no price makes up for them.
+
+        The price of a dual point that breaks a constraint is that of weights as large as those
+        found, which says nothing where these are far from the best ones.
+        """
+        return bool((np.abs(self.values) <= share * self.sizes + self.errors).all())
 
 
 @dataclass(frozen=True, eq=False)

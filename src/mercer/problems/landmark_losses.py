@@ -260,8 +260,12 @@ class LandmarkClasses:
         mass, W = self.C * rounding.mass, value.coordinates
         loss, gained = float(found.totals[0]), abs(float(found.totals[1]))
         off = float(rounding.of_values(W, value.constants).sum())
-        slopes = 2 * mass + 2 * float(np.sqrt(mass * loss))
-        above = slopes * off + mass * off**2 + float(rounding.of_norms(W).sum())
+        slopes = 2 * mass
+        above = float(rounding.of_norms(W).sum())
+        if not self.loss.joint:
+            slopes += 2 * float(np.sqrt(mass * loss))
+            above += mass * off * off
+        above += slopes * off
         sizes = float((rounding.root * rounding.sizes(W) + np.abs(value.constants)).max())
         above += rounding.of_sum * (loss + mass) + SPARE_TERMS * EPSILON * mass * (1 + sizes)
         M = len(found.products) - self.constant

@@ -16,7 +16,7 @@ from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import Definite, GramMatrix
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.curvature import EPSILON
 from mercer.problems.design_products import Bounded, DesignProducts, square_bound, sum_bound
 from mercer.problems.linear import DesignRows
@@ -258,7 +258,7 @@ class LogisticProblem:
         if bent.shift:  # ½σ‖c − β*‖² at most, and no ∣β*∣ is above C
             reach = float(np.vdot(value.coef, value.coef))
             above += bent.shift * (reach + self.classes * float(self.C @ self.C))
-        return replace(judged, rounding=max(above, below), curvature=bent.verdict)
+        return replace(judged.paying(below), rounding=above, curvature=bent.verdict)
 
     def _judge(self, value: LogisticAnswer, both: Array) -> Certificate:
         F, V = np.hsplit(both, 2)
@@ -360,7 +360,8 @@ class LinearLogisticProblem(LogisticProblem):
             below += square_bound(Bounded(V, reach, pull.sizes)) / 2
         else:
             below += 2 * float(np.vdot(np.abs(V) + reach, np.abs(W)))
-        return replace(judged, rounding=max(above, below))
+            below = below if pull.vanishes(OPTIMAL_GAP) else math.inf
+        return replace(judged.paying(below), rounding=above)
 
     def _loss_bound(self, found: Bounded, bias: Array) -> float:
         """Return what rounding may have done to the losses; one changes by twice its values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,10 +30,12 @@ class JointMulticlass:
     and an upper bound that Cᵢ puts on the multipliers −αᵢ_c, which is all they differ in. The
     coefficients of a point sum to zero, and so do the functions: Σ_c f_c = 0.
 
-    There is no bias, as in Keerthi et al. (2008, "A sequential dual method for large scale
-    multi-class linear SVMs") and Doğan, Glasmachers and Igel (2016, "A unified view on multi-class
-    support vector classification"). So the kernel has to be positive semi-definite; conditionally
-    so is not enough. A constant added to the kernel gives a penalised bias.
+    By default there is no bias, as in Keerthi et al. (2008, "A sequential dual method for large
+    scale multi-class linear SVMs") and Doğan, Glasmachers and Igel (2016, "A unified view on
+    multi-class support vector classification"). So the kernel has to be positive semi-definite;
+    conditionally so is not enough. A constant added to the kernel gives a penalised bias; with
+    ``biases`` b_c, f_c + b_c takes the place of f_c in the margins. Where these are ``free``, the
+    dual problem has the constraints Σᵢ αᵢ_c = 0 as well.
 
     Parameters
     ----------
@@ -42,11 +45,17 @@ class JointMulticlass:
         The price of a point's loss: C times its weight, finite. A price of 0 leaves it out.
     classes : int
         The number of classes, at least two; a class may have no points.
+    biases : array of shape (classes,), optional
+        b_c.
+    free : bool
+        Whether the biases are part of the answer, and not given.
     """
 
     labels: IntArray
     C: Array
     classes: int
+    biases: Array | None = None
+    free: bool = False
 
     name: ClassVar[str]
     bound_on_total: ClassVar[bool]
@@ -72,10 +81,62 @@ class JointMulticlass:
         if self.bound_on_total:  # a sum within rounding of its bound is on it
             bound = self.C[:, None]
             total = np.where(total > (1 - 1e-13) * bound, bound, total)
-        return np.where(self._own, total, -multipliers)
+        inside = np.where(self._own, total, -multipliers)
+        return self._balanced(inside) if self.free else inside
+
+    def _balanced(self, alpha: Array) -> Array:
+        """Return coefficients whose sums over points are 0, by moves that keep the constraints.
+
+        What class c has too much of goes to class d, where that does not fit by way of other
+        classes: along the way with most room. What nowhere fits stays.
+        """
+        alpha, classes = alpha.copy(), range(self.classes)
+        for _ in range(4 * self.classes**2):
+            sums = alpha.sum(axis=0)
+            c, d = int(sums.argmax()), int(sums.argmin())
+            wanted = min(float(sums[c]), float(-sums[d]))
+            if not wanted > EPSILON * float(np.abs(alpha).sum()):
+                break
+            room = np.array([[self._room(alpha, a, b).sum() for b in classes] for a in classes])
+            way, most = _widest_way(room, c, d)
+            if not most > 0:
+                break
+            for a, b in pairwise(way):
+                self._move(alpha, a, b, min(wanted, most))
+        return alpha
+
+    def _room(self, alpha: Array, c: int, d: int) -> Array:
+        """Return how much of each point may go from class c to class d."""
+        if c == d:
+            return np.zeros(len(self))
+        own = alpha[np.arange(len(self)), self.labels]
+        rise = self.C - (own if self.bound_on_total else -alpha[:, c])
+        others = np.full(len(self), np.inf) if self.bound_on_total else rise
+        grow = np.where(self.labels == c, np.inf, np.where(self.labels == d, rise, others))
+        fall = np.where(self.labels == d, np.inf, -alpha[:, d])
+        return np.maximum(np.minimum(grow, fall), 0.0)
+
+    def _move(self, alpha: Array, c: int, d: int, amount: float) -> None:
+        """Move an amount from class c to class d, in the points that have most room."""
+        room = self._room(alpha, c, d)
+        order = np.argsort(-room, kind="stable")
+        before = np.concatenate([[0.0], np.cumsum(room[order])[:-1]])
+        moved = np.zeros(len(self))
+        moved[order] = np.clip(amount - before, 0.0, room[order])
+        alpha[:, c] -= moved
+        alpha[:, d] += moved
+
+    def unbalanced(self, alpha: Array) -> bool:
+        """Whether the sums over points are farther from 0 than rounding takes them."""
+        return bool((np.abs(alpha.sum(axis=0)) > self._rounding_of_sums(alpha)).any())
+
+    def _rounding_of_sums(self, alpha: Array) -> Array:
+        sizes = np.abs(alpha).sum(axis=0) + float(self.C.max(initial=0.0))
+        return np.asarray(4 * (len(self) + 8) * self.classes * EPSILON * sizes)
 
     def margins(self, f: Array) -> Array:
         """Return gᵢ_c = 1 − f_y(xᵢ) + f_c(xᵢ) for every point and class, 0 for its own class."""
+        f = f if self.biases is None else f + self.biases
         own = f[np.arange(len(self)), self.labels]
         return np.where(self._own, 0.0, 1.0 - own[:, None] + f)
 
@@ -101,10 +162,15 @@ class JointMulticlass:
         excess = float((bounded - self.C[:, None]).max())
         outside = max(float(-multipliers.min()), excess, 0.0)
         drift = float(np.abs(alpha.sum(axis=1)).max())
+        linear = 0.0
+        if self.biases is not None:
+            sums = alpha.sum(axis=0)
+            linear = float(sums @ self.biases)
+            drift = max(drift, float(np.abs(sums).max())) if self.free else drift
         return Certificate(
             problem=self.name,
             primal=half_norm + float(self.C @ self.loss(margins)),
-            dual=float(total.sum()) - half_norm,
+            dual=float(total.sum()) - half_norm - (0.0 if self.free else linear),
             stationarity=float(self._disagreement(margins, multipliers, total).max()),
             dual_feasibility=max(outside, drift),
             complementarity=float(self._products(margins, multipliers, total).max()),
@@ -121,7 +187,8 @@ class JointMulticlass:
         few = (alpha.size + 8) * EPSILON
         squares = float(np.vdot(np.abs(alpha), product.errors))
         squares += few * float(np.abs(alpha * f).sum())
-        off = product.errors + 4 * EPSILON * (1 + np.abs(f))
+        biases = np.zeros(self.classes) if self.biases is None else np.abs(self.biases)
+        off = product.errors + 4 * EPSILON * (1 + np.abs(f) + biases)
         own = off[np.arange(n), self.labels]
         losses = self.loss(self.margins(f))
         above = squares / 2 + float(self.C @ (off.sum(axis=1) + (self.classes - 2) * own))
@@ -129,7 +196,8 @@ class JointMulticlass:
         # A row of α* has squares of at most (classes − 1)² C² + (classes − 1) C².
         reach = (2 * self.classes * self.C) ** 2
         above += product.curvature.shift / 2 * float(reach.sum()) if product.curvature.shift else 0
-        change = self.feasible(alpha) - alpha
+        inside = self.feasible(alpha)
+        change = inside - alpha
         slopes = np.where(self._own, 1.0, 0.0) - f
         moved = product.roots @ np.abs(change)
         shift = float(np.vdot(slopes, change)) - float(moved @ moved) / 2
@@ -138,9 +206,15 @@ class JointMulticlass:
         # The sums of rows are exact only up to rounding.
         drift = 2 * EPSILON * self.classes * float(np.vdot(np.abs(alpha), np.abs(slopes)))
         below += few * (float(terms) + float(moved @ moved)) + drift
+        dual = judged.dual + shift
+        if self.free:
+            # Sums over points are 0 up to rounding, and a move by so little makes them so.
+            dual = -np.inf if self.unbalanced(inside) else dual
+            moves = float(self._rounding_of_sums(inside).sum())
+            below += 4 * moves * float(np.abs(slopes).max(initial=0.0))
         return replace(
             judged,
-            dual=judged.dual + shift,
+            dual=dual,
             rounding=max(above, below),
             curvature=product.curvature.verdict,
         )
@@ -214,3 +288,20 @@ class CrammerSinger(JointMulticlass):
     def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
         weight = np.where(self._own, np.maximum(self.C - total, 0)[:, None], multipliers)
         return np.asarray(weight * (margins.max(axis=1, keepdims=True) - margins))
+
+
+def _widest_way(room: Array, first: int, last: int) -> tuple[list[int], float]:
+    """Return the classes on the way from one class to another with most room, and how much."""
+    widths, come = np.where(np.arange(len(room)) == first, np.inf, 0.0), [-1] * len(room)
+    left = set(range(len(room)))
+    while left:
+        at = max(left, key=lambda c: widths[c])
+        left.remove(at)
+        for c in left:
+            width = min(widths[at], float(room[at, c]))
+            if width > widths[c]:
+                widths[c], come[c] = width, at
+    way = [last]
+    while come[way[-1]] >= 0:
+        way.append(come[way[-1]])
+    return way[::-1], float(widths[last])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.base import GramMatrix
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import ROUNDING, Certificate
+from mercer.problems.curvature import EPSILON
+from mercer.problems.design_products import SPARE_TERMS, Bounded, DesignProducts, sum_bound
 from mercer.problems.penalties import PenaltyAnswer
 from mercer.problems.vector_norms import Lp, Norm
 
@@ -76,3 +78,35 @@ class NormProblem:
             dual_feasibility=max(float(self.norm.dual()(nu)) - 1, 0.0),
             complementarity=abs(primal - float(nu @ r)),
         )
+
+    def prove(self, value: PenaltyAnswer, gram: GramMatrix) -> Certificate:
+        """Judge x and ν so that the optimum is in the interval, what rounding does included.
+
+        A ν that is too long is shortened; weights outside of the ball, by more than rounding, bound
+        nothing. Zᵀν = 0 holds up to rounding only, whose price is that of weights twice as large.
+        """
+        rows, k = DesignProducts(gram.features()), self.weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = rows.dot(value.x)
+            judged = self.certify(value, gram, found.values)
+            off = found.errors + 4 * EPSILON * (np.abs(self.b) + np.abs(found.values))
+            above = float(self.norm(off)) + sum_bound(np.array([judged.primal] * len(off)))
+            r = self.b - found.values
+            nu = self.multipliers(gram.features(), r) if value.nu is None else value.nu
+            length = float(self.norm.dual()(nu)) * (1 + (len(nu) + SPARE_TERMS) * EPSILON)
+            nu = nu / max(length, 1.0)
+            pull = rows.combine(nu)
+            size, x = np.abs(pull.values) + pull.errors, np.abs(value.x)
+            below = sum_bound(np.abs(self.b * nu))
+            free = slice(0 if math.isinf(self.radius) else k, None)
+            below += 2 * float(size[free] @ x[free])
+            if not Bounded(*(part[free] for part in pull)).vanishes():
+                below = math.inf
+            if not math.isinf(self.radius):
+                most = float(self.ball.dual()(size[:k]))
+                below += self.radius * most * (1 + (k + SPARE_TERMS) * EPSILON)
+                # Weights a little outside are drawn into the ball, and take residuals with them.
+                outside = judged.primal_feasibility / self.radius
+                drawn = rows.dot(np.append(value.x[:k], np.zeros(len(x) - k))).sizes
+                above += outside * float(self.norm(drawn)) if outside <= ROUNDING else math.inf
+        return replace(replace(judged, dual=float(self.b @ nu)).paying(below), rounding=above)

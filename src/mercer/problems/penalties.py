@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import NamedTuple
@@ -389,8 +390,10 @@ class PenaltyProblem:
             pull, conjugate = rows.combine(inside), self.penalty.conjugate(inside)
             below = sum_bound(np.abs(self.b * inside) + np.abs(conjugate))
             below += 2 * float((np.abs(pull.values) + pull.errors) @ np.abs(value.x))
+            below = below if pull.vanishes() else math.inf
             dual = float(self.b @ inside - conjugate.sum())
-        return replace(judged, dual=dual, rounding=max(above, below))
+            floor = -float(self.penalty.conjugate(np.zeros(len(r))).sum())  # ν = 0 lacks nothing
+        return replace(replace(judged, dual=dual).paying(below, floor), rounding=above)
 
 
 def _residual(b: Array, found: Bounded) -> tuple[Array, Array]:
@@ -442,5 +445,6 @@ class ChebyshevProblem:
         pull = rows.combine(nu)
         below = sum_bound(np.abs(self.b * nu))
         below += 2 * float((np.abs(pull.values) + pull.errors) @ np.abs(value.x))
+        below = below if pull.vanishes() else math.inf
         above = float(off.max(initial=0.0))
-        return replace(judged, dual=float(self.b @ nu), rounding=max(above, below))
+        return replace(replace(judged, dual=float(self.b @ nu)).paying(below), rounding=above)

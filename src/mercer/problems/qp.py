@@ -74,7 +74,8 @@ class BoxQP:
     def room(self) -> float:
         """The widths of all finite intervals together: residuals times these are a gap at most."""
         widths = self.hi - self.lo
-        return float(widths[np.isfinite(widths)].sum())
+        total = float(widths.sum())
+        return total if math.isfinite(total) else float(widths[np.isfinite(widths)].sum())
 
     def coefficients(self, beta: Array, count: int) -> Array:
         """Return the coefficient of each of the ``count`` rows of K: the sum of its variables."""
@@ -128,11 +129,10 @@ class BoxQP:
         This is for solvers, which stop by it; no certificate is made of it.
         """
         at = self.row if row is None else row
-        parts = (self.lo, self.hi, beta, self.group)
-        biases = _middles(_fast.box_qp.ends(self.p, f, at, *parts, self.groups))
-        price, fault, _, linear, quadratic, _ = _fast.box_qp.judge(
-            self.p, f, at, *parts, biases, self.sums
+        biases, _, judged = _fast.box_qp.verdict(
+            self.p, f, at, self.lo, self.hi, beta, self.group, self.sums
         )
+        price, fault, _, linear, quadratic, _ = judged
         constant = float(biases @ self.sums)
         primal, dual = quadratic / 2 + price + constant, linear - quadratic / 2
         terms = abs(price) + abs(linear) + abs(quadratic) + abs(constant)
@@ -222,19 +222,22 @@ class BoxQP:
             above = squares / 2 + float(steep[soft] @ off[soft])
             above += (m + 4) * EPSILON * (float(price.sum()) + constant)
             above += self._bend(product.curvature.shift, rows)
-            above += self._hardness(residual, off, float(rows @ product.f))
+            # What a function costs more that keeps hard constraints is no rounding.
+            hard = self._hardness(residual, off, float(rows @ product.f))
             inside = self.feasible(beta) if judged.dual_feasibility != 0 else beta
             change = inside - beta
-            moved = np.abs(self.coefficients(change, count)) @ product.roots
-            shift = float(slopes @ change) - float(moved) ** 2 / 2
+            moved = float(np.abs(self.coefficients(change, count)) @ product.roots)
+            square = moved * moved  # where a power would raise an error for what overflows
+            shift = float(slopes @ change) - square / 2
             below = squares / 2 + float(np.abs(change) @ off)
             terms = np.abs(self.p * beta).sum() + np.abs(slopes * change).sum()
-            below += (m + 4) * EPSILON * (float(terms) + float(moved) ** 2)
+            below += (m + 4) * EPSILON * (float(terms) + square)
             below += self._drift(inside, slopes)
             linear = float(self.p @ beta)
         quadratic = float(rows @ product.f)
         return replace(
             judged,
+            primal=judged.primal + hard,
             dual=linear - quadratic / 2 + shift if math.isfinite(judged.dual) else -math.inf,
             rounding=max(above, below) if above == above and below == below else math.inf,
             curvature=product.curvature.verdict,

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.base import Definite, GramMatrix
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import ROUNDING, Certificate
 from mercer.problems.curvature import EPSILON
 from mercer.problems.products import Product, Products
 
@@ -129,21 +129,26 @@ class RidgeProblem:
         above += alpha * squares / 2
         if alpha == 0:
             u = w * errors
-            dual = max(judged.dual, 0.0)
             below = float(w @ (np.abs(errors) * off)) * 2 + few * float(np.abs(u * y).sum())
-            below += float(np.abs(image) @ np.abs(c))
+            size = seen.roots * float(np.abs(u) @ seen.roots)
+            # Of Ku only what is beyond its rounding is known to be there.
+            lack = np.maximum(np.abs(image) - few * size, 0.0)
+            below += float((np.abs(image) + few * size - lack) @ np.abs(c))
+            vanishes = (np.abs(image) <= ROUNDING * size).all()
+            dual = judged.paying(float(lack @ np.abs(c)) if vanishes else math.inf).dual
         else:
             change = self._change(c)
             per_weight = np.divide(c, w, out=np.zeros_like(c), where=w > 0)
             slopes = y - f - alpha * per_weight
             moved = float(np.abs(change) @ seen.roots)
             bend = np.divide(change**2, w, out=np.zeros_like(c), where=w > 0)
-            shift = float(slopes @ change) - moved**2 / 2 - alpha * float(bend.sum()) / 2
+            square = moved * moved  # where a power would raise an error for what overflows
+            shift = float(slopes @ change) - square / 2 - alpha * float(bend.sum()) / 2
             # Where b is free its price is that of a sum that is not 0, which the change mends.
             dual = alpha * (float(c @ y) - float(c @ f) / 2 + shift)
-            dual -= alpha**2 * float(c @ per_weight) / 2
+            dual -= alpha * (alpha * float(c @ per_weight)) / 2
             terms = np.abs(c * y).sum() + alpha * np.abs(c * per_weight).sum()
-            below = alpha * (squares / 2 + few * (float(terms) + moved**2))
+            below = alpha * (squares / 2 + few * (float(terms) + square))
             below += alpha * float(np.abs(change) @ (off + few * np.abs(slopes)))
             if self.intercept:
                 left = abs(math.fsum((c + change).tolist())) if np.isfinite(c).all() else math.inf
@@ -163,4 +168,4 @@ class RidgeProblem:
     def _reach(self, alpha: float, y: Array) -> float:
         """Bound ‖c‖² at the optimum, where c = W(y − f − b)/λ and f = 0 has no smaller errors."""
         largest = float(self.weights.max(initial=0.0))
-        return largest * float(self.weights @ y**2) / alpha**2 if alpha > 0 else 0.0
+        return largest * float(self.weights @ y**2) / alpha / alpha if alpha > 0 else 0.0

@@ -110,7 +110,7 @@ class SparseLogisticProblem(LinearLogisticProblem):
         above = self._loss_bound(found, value.bias)
         above += sum_bound(self.l1 * np.abs(W) + self.l2 * W * W / 2)
         judged = self._judged(value, found.values, best, V, dual)
-        return replace(judged, rounding=max(above, below))
+        return replace(judged.paying(below), rounding=above)
 
     def _judged(
         self, value: LogisticAnswer, F: Array, best: View, V: Array, dual: float

@@ -49,13 +49,14 @@ def prove_squares(
     c = pull.values
     free = problem.l1 == 0.0 and problem.l2 == 0.0
     outside = float((c if problem.positive else np.abs(c)).max(initial=0.0)) if free else 0.0
+    outside_cone = max(0.0, -float(w.min(initial=0.0))) if problem.positive else 0.0
     slack = np.abs(problem.l1 - np.abs(c - problem.l2 * w)) * np.abs(w)
     return Certificate(
         problem=problem.name,
-        primal=primal,
+        primal=primal if outside_cone == 0.0 else math.inf,
         dual=dual,
         stationarity=float(problem.violations(w, c).max(initial=0.0)),
-        primal_feasibility=max(0.0, -float(w.min(initial=0.0))) if problem.positive else 0.0,
+        primal_feasibility=outside_cone,
         dual_feasibility=outside,
         complementarity=float(slack.max(initial=0.0)),
         rounding=max(above, below) if above == above and below == below else math.inf,
@@ -85,8 +86,9 @@ def _dual(
     squares = np.divide(nu * nu, s, out=np.zeros_like(nu), where=s > 0)
     norm, norm_off = float(squares.sum()), sum_bound(squares) + 3 * drift * float(squares.sum())
     if l1 == 0.0 and l2 == 0.0:
-        value = max(onto - norm / 2, 0.0)  # 0 is a bound too
-        return value, onto_off + norm_off / 2 + 2 * float((np.abs(c) + reach) @ np.abs(w))
+        # What the dual point lacks is no rounding: it is paid by the value, and 0 is a bound too.
+        price = onto_off + norm_off / 2 + 2 * float((np.abs(c) + reach) @ np.abs(w))
+        return (max(onto - norm / 2 - price, 0.0) if pull.vanishes() else 0.0), 0.0
     slopes = c - l2 * w if l2 > 0 else c
     worst = float(((slopes if problem.positive else np.abs(slopes)) + reach).max(initial=0.0))
     inside = 1.0 if worst <= l1 else l1 / worst

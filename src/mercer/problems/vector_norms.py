@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mercer._deprecated import renamed
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter, NotPositiveDefinite
 
@@ -55,11 +56,12 @@ class Norm:
         directions[np.abs(directions) < 1e-12] = 0.0
         return np.asarray(directions / np.asarray(self(directions))[:, None])
 
-    def plot(self, axes: Any = None, **style: Any) -> Any:
+    @renamed(axes="ax")
+    def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the unit ball in the plane; return the axes."""
         from mercer._plot.unit_balls import draw_ball
 
-        return draw_ball(self, axes, **style)
+        return draw_ball(self, ax, **style)
 
 
 class Lp(Norm):

@@ -20,7 +20,7 @@ from mercer.problems.certificate import Certificate
 from mercer.report import explain, leaderboard, phrases, pictures, shares, surface, table, text
 from mercer.report.anatomy import Anatomy
 from mercer.report.paired import FittedReference, measure, said_by
-from mercer.report.predicted import Predicted, predict
+from mercer.report.predicted import LeftOut, Predicted, predict
 from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
 from mercer.report.sampling import sample
 from mercer.report.vote_anatomy import anatomy_of
@@ -55,6 +55,8 @@ def describe(
     suspicions: Sequence[str] = (),
     score: str | None = None,
     positive: Any = None,
+    left_out: LeftOut | None = None,
+    effort: float = 1.0,
 ) -> Record:
     """Gather what a report shows about a fitted model.
 
@@ -94,6 +96,10 @@ def describe(
         20 % of two classes).
     positive : label, optional
         The one of two classes that sensitivity and specificity are about; the rarer by default.
+    left_out : LeftOut, optional
+        Where the test rows are the training rows: answers of models that were fitted without them.
+    effort : float
+        The part of the usual work, some seconds, that explanations may take; 0 leaves them away.
 
     Returns
     -------
@@ -116,11 +122,13 @@ def describe(
     _check_rows("X_test", X_test, y_test)
     draw = 0 if random_state is None else int(random_state) % 2**32
     answers = predict(
-        anatomy, y_train, X_test, y_test, baseline, draw, score=score, positive=positive
-    )
+        anatomy, y_train, X_test, y_test, baseline, draw, score=score, positive=positive,
+        left_out=left_out,
+    )  # fmt: skip
     main = answers.scores[0] if answers.scores else None
     proof = _proof(anatomy.machine)
     rows = row_count(X_test)
+    folds = 0 if left_out is None else left_out.folds
     beside = _beside(anatomy, answers, X_test, main, references, draw)
     if anatomy.one_class and main is not None and main.name == "Accepted":
         trust, verdict = phrases.acceptance_verdict(main, rows)
@@ -145,7 +153,7 @@ def describe(
         kernel="" if anatomy.kernel is None else text.formula(anatomy.kernel),
         task=text.clean(task or answers.task, 80),
         target=text.clean(target, 80),
-        headline=phrases.headline(main, rows),
+        headline=phrases.headline(main, rows, folds),
         trust=trust,
         verdict=verdict,
         remarks=[
@@ -153,7 +161,7 @@ def describe(
             *phrases.on_probabilities(answers.scores),
             *(text.clean(n, 600) for n in notes),
         ],
-        facts=_facts(anatomy, task or answers.task, rows, names, target, seconds),
+        facts=_facts(anatomy, task or answers.task, 0 if folds else rows, names, target, seconds),
         kernel_reasons=[text.clean(reason, 600) for reason in kernel_reasons],
         baseline=answers.baseline,
         train_score=train_score,
@@ -177,9 +185,11 @@ def describe(
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         references=beside,
         suspicions=doubts,
+        folds=folds,
+        curves=answers.curves,
         vote=leaderboard.vote_of(anatomy.machine),
         shares=shares.shares(
-            anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows
+            anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows, effort
         ),
     )
 
@@ -241,9 +251,10 @@ def _facts(
     seconds: float | None,
 ) -> list[Fact]:
     width = "a kernel matrix" if anatomy.precomputed else text.counted(len(columns), "column")
+    tested = f"{test_rows:,} test rows" if test_rows else "each left out once"
     facts = [
         Fact("Task", text.clean(task)),
-        Fact("Data", f"{anatomy.rows:,} training rows, {test_rows:,} test rows, {width}"),
+        Fact("Data", f"{anatomy.rows:,} training rows, {tested}, {width}"),
         Fact("Machine", anatomy.name),
     ]
     if target:

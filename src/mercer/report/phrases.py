@@ -38,17 +38,21 @@ def interval(score: MeasuredScore) -> str:
     return f"{value(score, score.low)} to {value(score, score.high)}"
 
 
-def headline(score: MeasuredScore | None, rows: int) -> str:
-    """Say the main score with its interval and the baseline's."""
+def headline(score: MeasuredScore | None, rows: int, folds: int = 0) -> str:
+    """Say the main score with its interval and the baseline's; ``folds`` left each row out once."""
     if score is None:
         return f"No score: {counted(rows, 'test row')} without a known answer."
     promised = "training promised" if score.name == "Accepted" else "the baseline reaches"
     ends = f"95 % interval {interval(score)}"
     if math.isnan(score.low):
         ends = "too few rows for an interval"
+    where = f"on {counted(rows, 'test row')} that the model never saw"
+    if folds:
+        where = (
+            f"on {counted(rows, 'row')}, each by a model that was made without it, {folds} folds"
+        )
     return (
-        f"{score.name} {value(score)} on {counted(rows, 'test row')} that the model never saw "
-        f"({ends}); {promised} {value(score, score.baseline)}."
+        f"{score.name} {value(score)} {where} ({ends}); {promised} {value(score, score.baseline)}."
     )
 
 
@@ -101,7 +105,10 @@ def standing(score: MeasuredScore, references: Sequence[Reference]) -> str:
             f"against {value(score)} (difference {difference(score, best.difference)}, 95 % "
             f"interval {difference_interval(score, best)})."
         )
-    return f"{rank(score, references)}: {own} beside {listed(score, references)}."
+    sign = 1 if score.higher_is_better else -1
+    ahead = any(sign * r.difference < 0 for r in references)
+    within = " That it is behind is within chance." if ahead else ""
+    return f"{rank(score, references)}: {own} beside {listed(score, references)}.{within}"
 
 
 def verdict(

@@ -18,6 +18,7 @@ from mercer.report.paired import Said
 from mercer.report.record import Calibration, Confusion, Flags, MeasuredScore, Residuals
 from mercer.report.reliability import calibration
 from mercer.report.sampling import sample
+from mercer.report.threshold_curves import ThresholdCurves, threshold_curves
 
 GROUPS = 8
 """Groups in a picture: few enough to have a colour each."""
@@ -25,6 +26,14 @@ CONFUSION_CLASSES = 15
 """Rows of a table of confusions that fit a page; rarer classes share the last one."""
 RESIDUALS = 500
 """Points in a drawing of residuals: enough to see a shape, few enough to draw."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Answers to all rows in the place of test rows, each by a model that was fitted without it."""
+
+    said: Said
+    folds: int
 
 
 @dataclass(eq=False)
@@ -56,6 +65,7 @@ class Predicted:
     tube: float | None = None
     numeric: bool = False
     said: Said | None = None
+    curves: ThresholdCurves | None = None
 
     def actual_text(self, row: int) -> str:
         """Return the true answer of a test row."""
@@ -93,18 +103,25 @@ def predict(
     *,
     score: str | None = None,
     positive: Parameter = None,
+    left_out: LeftOut | None = None,
 ) -> Predicted:
-    """Ask the model for its answers to the test rows and score them, the main score first."""
+    """Ask the model for its answers to the test rows and score them, the main score first.
+
+    Answers of ``left_out`` take their place, where the test rows are those of training.
+    """
     if anatomy.one_class:
         return _inside_answers(anatomy, X_test, y_test)
     if y_train is None:
         raise InvalidInput(f"describe: y_train is missing, and {anatomy.name} was fitted on it.")
     if anatomy.classes is None:
         check_score(score, classes=False)
-        answers = _number_answers(anatomy, y_train, X_test, y_test, baseline, seed)
+        said = Said(np.asarray(anatomy.model.predict(X_test), dtype=float).ravel())
+        said = said if left_out is None else left_out.said
+        answers = _number_answers(anatomy, said, y_train, X_test, y_test, baseline, seed)
         return replace(answers, scores=main_first(answers.scores, score, uneven=False))
     check_score(score, classes=True)
-    answers = _class_answers(anatomy, y_train, X_test, y_test, baseline, seed, positive)
+    said = _ask(anatomy, X_test) if left_out is None else left_out.said
+    answers = _class_answers(anatomy, said, y_train, X_test, y_test, baseline, seed, positive)
     shares = np.bincount(np.asarray(answers.train_codes)) / len(answers.train_texts)
     return replace(answers, scores=main_first(answers.scores, score, are_uneven(shares)))
 
@@ -112,8 +129,18 @@ def predict(
 # ---- classes ---------------------------------------------------------------------------------
 
 
+def _ask(anatomy: Anatomy, X_test: Objects) -> Said:
+    """Return what the model says of classes."""
+    probabilities = None
+    if hasattr(anatomy.model, "predict_proba"):
+        probabilities = np.asarray(anatomy.model.predict_proba(X_test), dtype=float)
+    predicted = np.searchsorted(np.asarray(anatomy.classes), anatomy.model.predict(X_test))
+    return Said(predicted, _decisions(anatomy, X_test), probabilities)
+
+
 def _class_answers(
     anatomy: Anatomy,
+    said: Said,
     y_train: Targets,
     X_test: Objects,
     y_test: Targets,
@@ -123,14 +150,11 @@ def _class_answers(
 ) -> Predicted:
     classes = np.asarray(anatomy.classes)
     train = np.searchsorted(classes, np.asarray(y_train))
-    predicted = np.searchsorted(classes, anatomy.model.predict(X_test))
+    predicted: Any = said.predicted
+    decisions, probabilities = said.decisions, said.probabilities
     names = [text.clean(label, 48) for label in classes.tolist()]
     actual, extra = _codes(classes, y_test)
     counts = np.bincount(train, minlength=len(classes))
-    decisions = _decisions(anatomy, X_test)
-    probabilities = None
-    if hasattr(anatomy.model, "predict_proba"):
-        probabilities = np.asarray(anatomy.model.predict_proba(X_test), dtype=float)
     usual = int(counts.argmax())
     always: Any = np.full(len(predicted), usual)
     words = f"always answering “{names[usual]}”, the most frequent class"
@@ -140,7 +164,7 @@ def _class_answers(
         words = text.clean(f"the model {baseline!r}", 120)
     known = names + [text.clean(label, 48) for label in extra]
     found: list[MeasuredScore] = []
-    confusion = bins = None
+    confusion = bins = curves = None
     if actual is not None:
         shares = np.append(counts / counts.sum(), np.zeros(len(extra)))
         usable = not extra
@@ -161,6 +185,12 @@ def _class_answers(
         confusion = _confusion(actual, predicted, known, np.append(counts, [0] * len(extra)))
         if usable:
             bins = calibration(actual, predicted, decisions, probabilities, names)
+        if usable and two is not None and decisions is not None and decisions.ndim == 1:
+            wanted = two[0]
+            curves = threshold_curves(
+                actual == wanted, decisions if wanted else -decisions, predicted == wanted,
+                names[wanted], names[1 - wanted],
+            )  # fmt: skip
     group_of, group_names = _grouped(known, counts, GROUPS)
     shown = predicted if actual is None else actual
     return Predicted(
@@ -182,7 +212,8 @@ def _class_answers(
         ordered_by="class",
         confusion=confusion,
         calibration=bins,
-        said=Said(predicted, decisions, probabilities),
+        said=said,
+        curves=curves,
     )
 
 
@@ -244,10 +275,16 @@ def _listed(names: list[str]) -> str:
 
 
 def _number_answers(
-    anatomy: Anatomy, y_train: Targets, X_test: Objects, y_test: Targets, baseline: Model, seed: int
+    anatomy: Anatomy,
+    said: Said,
+    y_train: Targets,
+    X_test: Objects,
+    y_test: Targets,
+    baseline: Model,
+    seed: int,
 ) -> Predicted:
     train = np.asarray(y_train, dtype=float).ravel()
-    predicted = np.asarray(anatomy.model.predict(X_test), dtype=float).ravel()
+    predicted = said.predicted
     actual = None if y_test is None else np.asarray(y_test, dtype=float).ravel()
     always = np.full(len(predicted), train.mean())
     words = f"always predicting {text.number(float(train.mean()))}, the mean of training"
@@ -277,7 +314,7 @@ def _number_answers(
         ordered_by="target",
         tube=_tube(anatomy.machine),
         numeric=True,
-        said=Said(predicted),
+        said=said,
     )
 
 

@@ -13,6 +13,7 @@ from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput
 from mercer.report import codec
 from mercer.report.reasons import Shares, Vote
+from mercer.report.threshold_curves import ThresholdCurves
 
 Flags: TypeAlias = NDArray[np.bool_]
 Levels: TypeAlias = NDArray[np.uint8]
@@ -280,6 +281,8 @@ class Fact:
 class Record:
     """Everything that a report shows about one fitted model; see :func:`describe`.
 
+    With ``folds`` the scores are those of cross-validation, and there are no test rows.
+
     ``to_dict`` gives dictionaries, lists, texts, numbers and arrays, which can travel inside a
     model file; ``from_dict`` checks them and makes the record again.
     """
@@ -316,6 +319,8 @@ class Record:
     suspicions: list[str] = field(default_factory=list)
     vote: Vote | None = None
     shares: Shares | None = None
+    folds: int = 0
+    curves: ThresholdCurves | None = None
 
     def __post_init__(self) -> None:
         codec.check(self.trust in ("yes", "caution", "no", "unknown"), "trust")

@@ -33,8 +33,8 @@ CATEGORIES = 8
 """Categories of a column that have room beside each other; a column with more has no drawing."""
 IMPORTANCE_ROWS = 200
 """Rows behind the importance of columns: means of so many are steady to a few per cent."""
-MOST_WORK, FEWEST_ROWS, TOO_MUCH_WORK = 3e7, 10, 1e8
-"""Products for all rows together, about three seconds; rows that are explained all the same; and
+MOST_WORK, FEWEST_ROWS, TOO_MUCH_WORK = 1e7, 10, 1e8
+"""Products for all rows together, about a second; rows that are explained all the same; and
 what is too much for any report, ten seconds."""
 EFFECT_ROWS = 150
 """Points in the drawing of an effect: enough to see its shape, few enough for a small page."""
@@ -53,17 +53,19 @@ def shares(
     rows: tuple[IntArray, IntArray],
     columns: list[str],
     row_names: Sequence[Any] | None,
+    effort: float = 1.0,
 ) -> Shares | None:
     """Return the shares of columns in the answers, None where the machine has no exact ones.
 
-    ``rows`` are the test rows that are shown one by one, and those behind importance and effects.
+    ``rows`` are the test rows that are shown one by one, and those behind importance and effects;
+    ``effort`` is the part of the usual work that there is time for.
     """
     if not anatomy.objects_are_seen:
         return None
     try:
         work = _work(anatomy.machine) * max(len(columns), _players(anatomy.machine))
-        most = max(FEWEST_ROWS, int(MOST_WORK / work))
-        if most * work > TOO_MUCH_WORK:
+        most = max(FEWEST_ROWS, int(effort * MOST_WORK / work))
+        if most * work > effort * TOO_MUCH_WORK:
             return None
         shown, some = rows[0][:most], _thinned(rows[1], min(IMPORTANCE_ROWS, most))
         asked, places = np.unique(np.concatenate([shown, some]), return_inverse=True)

@@ -79,6 +79,15 @@ def write_report(
     return Path(path)
 
 
+def write_page(template: str, path: str | os.PathLike[str], **values: Any) -> Path:
+    """Write another page in the style of a report, from a template and its values."""
+    style = _asset("style.css")
+    page = _environment().get_template(template)
+    text = page.render(style=style, style_hash=_hash(style), **values)
+    atomic.write(path, [text.encode("utf-8", "replace")])
+    return Path(path)
+
+
 @cache
 def _environment() -> Any:
     try:
@@ -90,7 +99,7 @@ def _environment() -> Any:
         ) from None
     from markupsafe import Markup
 
-    from mercer.report import charts, share_charts
+    from mercer.report import charts, curve_charts, share_charts
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mercer.report", "templates"),
@@ -107,6 +116,7 @@ def _environment() -> Any:
         phrases=phrases,
         leaderboard=leaderboard,
         share_charts=share_charts,
+        curve_charts=curve_charts,
         own=Markup,
         enumerate=enumerate,
         zip=zip,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from mercer._deprecated import renamed
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.functions import (
@@ -56,23 +57,26 @@ class Trace:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def plot(self, axes: Any = None, *, contours: bool = True, **style: Any) -> Any:
+    @renamed(axes="ax")
+    def plot(self, ax: Any = None, *, contours: bool = True, **style: Any) -> Any:
         """Draw the path on contours of f in the plane, or the values in other dimensions."""
         from mercer._plot.descents import draw_path
 
-        return draw_path(self, axes, contours=contours, **style)
+        return draw_path(self, ax, contours=contours, **style)
 
-    def plot_contours(self, axes: Any, limits: Sequence[float] | None = None) -> Any:
+    @renamed(axes="ax")
+    def plot_contours(self, ax: Any, limits: Sequence[float] | None = None) -> Any:
         """Draw contours of f around the path, or within limits (x from, to, y from, to)."""
         from mercer._plot.descents import draw_contours
 
-        return draw_contours(self, axes, limits)
+        return draw_contours(self, ax, limits)
 
-    def plot_values(self, axes: Any = None, **style: Any) -> Any:
+    @renamed(axes="ax")
+    def plot_values(self, ax: Any = None, **style: Any) -> Any:
         """Draw how far each value is from the last one, on a logarithmic scale."""
         from mercer._plot.descents import draw_values
 
-        return draw_values(self, axes, **style)
+        return draw_values(self, ax, **style)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +119,10 @@ class Descent:
         # A gradient that is not that of f looks the same.
         return f"{advice} Check the gradient." if self.status == Status.STALLED else advice
 
-    def plot(self, axes: Any = None, **style: Any) -> Any:
+    @renamed(axes="ax")
+    def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the path; see :meth:`Trace.plot`."""
-        return self.trace.plot(axes, **style)
+        return self.trace.plot(ax, **style)
 
     def __repr__(self) -> str:
         return (

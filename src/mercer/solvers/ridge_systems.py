@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgWarning
 
-from mercer import _memory
+from mercer import _memory, _parallel
 from mercer._typing import Array
 from mercer.exceptions import NotPositiveDefinite
 from mercer.gram.base import GramMatrix
@@ -33,6 +34,8 @@ _MOST_RANK = 1000
 """Columns of a preconditioner: more cost more than the steps that they save."""
 _FEW_ROWS = 1000
 """Rows whose matrix (8 MB) needs no question about the memory, which takes a while."""
+_SMALL = 512
+"""Rows up to which a second thread of BLAS gains little, and loses much where cores are busy."""
 _MANY_ALPHAS = 8
 """Different λ from which one eigendecomposition is cheaper than a factor for each."""
 
@@ -59,6 +62,13 @@ class RidgeSolver(Solver[RidgeProblem, RidgeFunctions]):
         self, problem: RidgeProblem, gram: GramMatrix, budget: Budget, start: RidgeFunctions | None
     ) -> Outcome[RidgeFunctions]:
         """Solve for each λ; the weights have to be positive."""
+        small = gram.shape[0] <= _SMALL
+        with _parallel.one_blas_thread() if small else nullcontext():
+            return self._run(problem, gram, budget)
+
+    def _run(
+        self, problem: RidgeProblem, gram: GramMatrix, budget: Budget
+    ) -> Outcome[RidgeFunctions]:
         system = ScaledGram(gram, problem.weights)
         features = _few_features(system)
         different = np.unique(problem.alphas)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from mercer._deprecated import renamed
-from mercer._typing import DataSource, IntArray, Targets
+from mercer._notebook import table_in_html
+from mercer._typing import DataSource, IntArray
 from mercer.exceptions import InvalidParameter
 from mercer.io.tables import Table
-from mercer.kernels import registry
 from mercer.kernels.base import Kernel
-from mercer.kernels.expression import format_kernel
 from mercer.kernels.vectors.dot import Linear
 from mercer.kernels.vectors.matern import (
     Matern,
@@ -25,29 +27,25 @@ from mercer.kernels.vectors.radial import (
     RBF,
     Laplacian,
 )
-from mercer.report import scores
-from mercer.report.record import MeasuredScore
+from mercer.report.paired import Said
+from mercer.report.phrases import difference, difference_interval, interval, standing, value
+from mercer.report.record import Reference
+from mercer.report.view import write_page
 from mercer.study import machines
-from mercer.study.plan import Plan, check_time_limit, make_plan, open_table, prepare, split
-from mercer.study.searching import search_machine
-from mercer.study.watching import noted
+from mercer.study.contenders import Contender, OtherMethod, Run, Tuned
+from mercer.study.copies import folds_without_copies
+from mercer.study.judging import Judge, best_first
+from mercer.study.left_out import joined
+from mercer.study.others import METHODS
+from mercer.study.plan import Plan, check_time_limit, make_plan, open_table
+from mercer.study.references import NoReference
+from mercer.study.split_rows import split
 
 MOST_ROWS = 5_000
 """Rows that are compared on: contenders with a full matrix take seconds each."""
 BASELINE = "baseline"
 _OTHERS: tuple[Kernel, ...] = (Laplacian("median"), Matern(nu=1.5, gamma="median"), Linear())
 """What may stand in for the Gaussian kernel on numbers."""
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A machine with a kernel, and its score on rows that it never saw; ``label`` is short."""
-
-    machine: str
-    label: str
-    kernel: str
-    score: MeasuredScore
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,54 @@ class Comparison:
     notes: tuple[str, ...]
     stopped: str = ""
 
+    @property
+    def first(self) -> Contender:
+        """The machine that ran first: mercer's usual one, or the first that was named."""
+        own = [c for c in self.contenders if c.library == "mercer"]
+        return next((c for c in own if math.isnan(c.difference)), own[0])
+
+    @property
+    def others(self) -> tuple[Contender, ...]:
+        """Methods of other libraries, the best first."""
+        return tuple(c for c in self.contenders if c.library not in ("mercer", ""))
+
+    @property
+    def references(self) -> list[Reference]:
+        """The others in the form of a report, with the difference of the first from each."""
+        return [
+            Reference(c.machine, c.score.value, c.difference, c.low, c.high, c.seconds)
+            for c in self.others
+        ]
+
+    @property
+    def conclusion(self) -> str:
+        """How the first machine stands beside the methods of other libraries; nothing if none."""
+        return standing(self.first.score, self.references) if self.others else ""
+
+    def differences_in_words(self) -> list[tuple[str, str]]:
+        """Return the names of other methods with the difference of the first machine from each."""
+        score = self.first.score
+        return [
+            (r.name, f"{difference(score, r.difference)} ({difference_interval(score, r)})")
+            for r in self.references
+        ]
+
+    def write_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the comparison as one page of HTML that needs no network."""
+        return write_page("comparison.html", path, comparison=self)
+
+    def _repr_html_(self) -> str:
+        """Show the table in a notebook."""
+        return table_in_html(
+            ("machine", "kernel or library", self.first.score.name, "95 % interval", "seconds"),
+            [
+                (c.machine, c.label, value(c.score), interval(c.score), f"{c.seconds:.1f}")
+                for c in self.contenders
+            ],
+            title=f"{self.source}: {self.target}, {self.task}, {self.folds} folds",
+            below=[self.conclusion, *self.notes],
+        )
+
     def __repr__(self) -> str:
         lines = [f"{self.source}: {self.target}, {self.task}, {self.folds} folds"]
         for c in self.contenders:
@@ -106,11 +152,14 @@ def compare(
     time_limit: float | None = None,
     random_state: int = 0,
     callback: Callable[[int, int, str], None] | None = None,
+    others: bool | None = None,
+    score: str | None = None,
 ) -> Comparison:
-    """Compare machines and kernels on the same folds of the same data.
+    """Compare machines and kernels, and what else people use, on the same folds of the same data.
 
     Each row is predicted once by a machine that was tuned and fitted without it: in each fold the
     search runs on the training rows alone. Intervals are those of all these predictions together.
+    Copies of a row are in one fold.
 
     Parameters
     ----------
@@ -128,6 +177,12 @@ def compare(
         Folds follow from it.
     callback : function, optional
         Called as ``callback(done, total, what)`` before each fit.
+    others : bool, optional
+        Whether to fit scikit-learn's linear model, random forest and histogram boosting as well,
+        and CatBoost, LightGBM and XGBoost where they are installed, with their default settings.
+        By default where neither kernels nor machines are named.
+    score : {"accuracy", "balanced_accuracy", "auc", "r2", "mae", "rmse"}, optional
+        What judges; by default R² or accuracy, and the AUC where a class is rare.
 
     Examples
     --------
@@ -145,52 +200,47 @@ def compare(
         notes.append(f"Compared on {len(some):,} of the {len(table):,} rows.")
         table = table.take(some)
     first = make_plan(table, cv=cv, random_state=random_state)
+    folds = _folds(first, cv, random_state)
+    judge = Judge.of(table, folds, score, random_state)
     plans = list(_plans(first, kernels, machines))
-    folds = _folds(table, cv, random_state)
     share = None if time_limit is None else time_limit / (len(plans) * len(folds))
-    known = np.asarray(table.target)
-    found: list[Contender] = []
+    if others is None:
+        others = not kernels and not machines
+    methods = [method for method in METHODS if method.installed] if others else []
+    runs: list[Run] = [Tuned(plan, judge, share, notes, bool(kernels)) for plan in plans]
+    runs += [OtherMethod(method, first, judge) for method in methods]
+    always = Contender(BASELINE, _usual_words(table), "", judge.measure(judge.baseline()), 0.0, "")
+    found: list[tuple[Contender, Said]] = [(always, judge.baseline())]
     stopped = ""
-    total = len(plans) * len(folds)
-    always = np.empty_like(known)
-    for train, test in folds:
-        always[test] = _usual(known[train], table.task)
-    score = _score(table.task, known, always, always, random_state)
-    found.append(Contender(BASELINE, _usual_words(table), "", score, 0.0))
     try:
-        for i, plan in enumerate(plans):
-            began = time.perf_counter()
-            predicted = np.empty_like(known)
+        for i, run in enumerate(runs):
+            began, said = time.perf_counter(), []
             for k, (train, test) in enumerate(folds):
                 if callback is not None:
-                    callback(i * len(folds) + k, total, plan.machine.name)
-                fold = replace(
-                    plan, train=train, test=test, prepared=prepare(table, train),
-                    began=time.perf_counter(),
-                )  # fmt: skip
-                with noted(notes):
-                    search = search_machine(
-                        fold, fold.rows(train), known[train], time_limit=share, callback=None,
-                        notes=notes,
-                    )  # fmt: skip
-                predicted[test] = search.predict(fold.rows(test))
-                if search.cv_results_["skipped"].any() and share is None:
-                    raise KeyboardInterrupt  # Ctrl-C reached the search first
+                    callback(i * len(folds) + k, len(runs) * len(folds), run.name)
+                said.append(run.fold(train, test))
+            whole = joined(said, [test for _, test in folds], len(table))
             spent = time.perf_counter() - began
-            score = _score(table.task, known, predicted, always, random_state)
-            kernel, label = _kernel_of(plan)
-            label = kernel if kernels else label
-            found.append(Contender(plan.machine.name, label, kernel, score, spent))
+            found.append((run.contender(judge.measure(whole), spent), whole))
+    except NoReference as why:
+        notes.append(f"Other methods were not tried: {why}.")
     except KeyboardInterrupt:
         if len(found) == 1:
             raise
         stopped = "interrupted"
-        notes.append(f"Interrupted: {len(found) - 1} of {len(plans)} contenders are compared.")
-    ordered = sorted(found, key=lambda c: c.score.value, reverse=found[0].score.higher_is_better)
+        notes.append(f"Interrupted: {len(found) - 1} of {len(runs)} contenders are compared.")
     return Comparison(
         table.source, table.target_name or "", table.task, len(table), len(folds),
-        tuple(ordered), tuple(dict.fromkeys(notes)), stopped,
+        tuple(_with_differences(found, judge)), tuple(dict.fromkeys(notes)), stopped,
     )  # fmt: skip
+
+
+def _with_differences(found: list[tuple[Contender, Said]], judge: Judge) -> list[Contender]:
+    """Return contenders, the best first, with their differences from the first one that ran."""
+    if len(found) > 1:
+        own, said = found[1]
+        found = [(c if c is own else c.beside(judge.difference(said, s)), s) for c, s in found]
+    return best_first(found)
 
 
 def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterator[Plan]:
@@ -214,6 +264,9 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
             # One machine tries other kernels, the others the proposed one.
             others = _variants(usual.kernel) if row is first_with_kernel else ()
             variants = [usual.kernel, *others]
+        if not kernels and variants:
+            yield usual
+            variants = variants[1:]
         for kernel in variants:
             yield make_plan(table, machine=row.name, kernel=kernel, **same)
 
@@ -229,25 +282,14 @@ def _variants(kernel: Kernel) -> Iterator[Kernel]:
             yield clone(kernel).set_params(**dict.fromkeys(places, other))
 
 
-def _kernel_of(plan: Plan) -> tuple[str, str]:
-    """Return the kernel of a contender as text, and in short."""
-    if plan.kernel is not None:
-        return format_kernel(plan.kernel), _label(plan.kernel)
-    # A contest chooses kernels anew in each fold.
-    return ("", "chosen by contest") if plan.machine.contends else ("linear()", "linear")
-
-
-def _label(kernel: Kernel) -> str:
-    """Return the names of the kernels that a proposed one consists of."""
-    parts = [type(value) for value in (kernel, *kernel.get_params().values())]
-    return ", ".join(row.name for row in registry.ROWS if row.kernel in parts)
-
-
-def _folds(table: Table, cv: int, random_state: int) -> list[tuple[IntArray, IntArray]]:
-    """Cut the rows into folds; each class is spread over all of them."""
-    n = len(table)
+def _folds(plan: Plan, cv: int, random_state: int) -> list[tuple[IntArray, IntArray]]:
+    """Cut the rows into folds; each class is spread over all of them, copies stay together."""
+    table, n = plan.table, len(plan.table)
     if not 2 <= cv <= n:
         raise InvalidParameter(f"cv={cv!r} has to be from 2 to {n}, the number of rows.")
+    together = folds_without_copies(replace(plan, folds=cv), np.arange(n))
+    if isinstance(together, list):
+        return together
     order = np.random.default_rng(random_state).permutation(n)
     if table.task != "number":
         codes = np.unique(np.asarray(table.target), return_inverse=True)[1]
@@ -257,22 +299,5 @@ def _folds(table: Table, cv: int, random_state: int) -> list[tuple[IntArray, Int
     return [(np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in range(cv)]
 
 
-def _usual(y: Targets, task: str) -> Any:
-    """Return what the baseline answers: the most frequent class, or the mean."""
-    if task == "number":
-        return y.mean()
-    labels, counts = np.unique(y, return_counts=True)
-    return labels[counts.argmax()]
-
-
 def _usual_words(table: Table) -> str:
     return "the mean" if table.task == "number" else "the most frequent class"
-
-
-def _score(task: str, known: Any, predicted: Any, always: Any, seed: int) -> MeasuredScore:
-    if task == "number":
-        return scores.regression(known, predicted, always, seed)[0]
-    labels, codes = np.unique(known, return_inverse=True)
-    shares = np.bincount(codes) / len(codes)
-    said, usual = np.searchsorted(labels, predicted), np.searchsorted(labels, always)
-    return scores.classification(codes, said, None, None, shares, usual, seed)[0]

@@ -21,7 +21,7 @@ def keep_copies_together(plan: Plan) -> Plan:
     A copy of a training row in the test asks for what was learnt by heart. Copies are rows that
     agree in all columns that are used and in the target.
     """
-    groups = groups_of_copies(plan.table)
+    groups = None if plan.chosen_rows else groups_of_copies(plan.table)
     if groups is None:
         return plan
     tested = np.zeros(len(plan.table), dtype=bool)
@@ -56,9 +56,9 @@ def folds_without_copies(plan: Plan, rows: IntArray) -> int | list[tuple[IntArra
     """Return the folds of a search on some rows: their number, or splits that keep copies together.
 
     Copies share their target, so that dealing out groups class by class spreads each class over
-    all folds.
+    all folds. Where the plan has groups of its own, these stay together.
     """
-    groups = groups_of_copies(plan.table)
+    groups = groups_of_copies(plan.table) if plan.groups is None else plan.groups
     if groups is None:
         return plan.folds
     _, first, number = np.unique(groups[rows], return_index=True, return_inverse=True)

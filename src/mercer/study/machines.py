@@ -135,6 +135,11 @@ def _tube(spread: float) -> Settings:
     return {"epsilon": _TUBE * spread, **_in_units(spread)}
 
 
+def _penalties(spread: float) -> Settings:
+    # Twice the target needs twice the penalty for the same zeros.
+    return {"alpha": [10.0**e * spread for e in range(-4, 3)]}
+
+
 _SEARCHES: Mapping[str, Mapping[str, Any]] = {
     "SVR": {"settings": _tube},
     "NuSVR": {
@@ -143,6 +148,8 @@ _SEARCHES: Mapping[str, Mapping[str, Any]] = {
         "automatic": False,
     },
     "LinearSVR": {"settings": _tube},
+    "Lasso": {"grid": _penalties},
+    "ElasticNet": {"grid": _penalties},
     "KernelRidge": {"settings": lambda s: {"fit_intercept": True}},
     "GaussianProcessRegressor": {
         "settings": lambda s: {"normalize_y": True, "alpha": 1e-8},

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer._typing import DataSource, IntArray, Objects, Parameter, Targets
+from mercer._typing import DataSource, IntArray, Objects, Parameter
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.io.column_kinds import auto_kernel
@@ -19,12 +19,16 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.expression import parse_kernel
 from mercer.study import machines
 from mercer.study.machines import Machine
+from mercer.study.parts import are_parts
+from mercer.study.split_rows import part_rows
 from mercer.study.vote import contest_in_words
 
 FEWEST_ROWS = 8
 """Fewer rows cannot be split for training, choice and test."""
 FEW_TEST_ROWS = 30
 """Below so many test rows the plan warns that scores will be rough."""
+EXPLAINING_SECONDS = 5.0
+"""What the explanations of a report take at most, and writing it."""
 _WIDTHS = ("gamma", "sigma", "length_scale")
 
 
@@ -33,7 +37,10 @@ class Plan:
     """A study before its fit.
 
     ``train`` and ``test`` are rows of the table; ``prepared`` holds all rows, with missing values
-    filled by what the training rows say.
+    filled by what the training rows say. Without test rows the whole procedure is judged by
+    cross-validation. ``groups`` numbers the group of each row that stays together, if there are;
+    ``chosen_rows`` says that a column decided which rows are for the test, ``open_parts`` that the
+    kernel is a proposal whose parts may be joined otherwise.
     """
 
     table: Table
@@ -48,6 +55,9 @@ class Plan:
     random_state: int
     notes: tuple[str, ...]
     began: float
+    groups: IntArray | None = None
+    chosen_rows: bool = False
+    open_parts: bool = False
 
     @property
     def y(self) -> Any:
@@ -59,6 +69,13 @@ class Plan:
         if time_limit is None:
             return None
         return max(time_limit - (time.perf_counter() - self.began), time_limit / 10)
+
+    def effort(self, time_limit: float | None) -> float:
+        """Return the part of the usual work that the explanations of a report have time for."""
+        if time_limit is None:
+            return 1.0
+        left = time_limit - (time.perf_counter() - self.began)
+        return min(1.0, max(0.0, left / EXPLAINING_SECONDS))
 
     def rows(self, index: IntArray) -> Any:
         """Return some rows, prepared."""
@@ -80,27 +97,32 @@ def make_plan(
     test_share: float = 0.25,
     cv: int = 5,
     random_state: int = 0,
+    order_by: str | None = None,
+    group: str | None = None,
 ) -> Plan:
     """Read the data and decide what to do with them."""
     began = time.perf_counter()
     _check(test_share, cv, random_state)
     given = parse_kernel(kernel) if isinstance(kernel, str) else kernel
     table = open_table(source, target, task)
+    parted = part_rows(table, test_share, random_state, order_by=order_by, group=group)
+    table, train, test = parted.table, parted.train, parted.test
     chosen, why = machines.choose(table, machine, given)
-    classes = table.task != "number"
-    train, test = split(table.target, classes, test_share, random_state)
     prepared = prepare(table, train)
     proposed, reasons = _kernel(table, prepared, chosen, given)
     folds, few = _folds(table, train, cv)
     notes = [*table.notes, *prepared.notes, *few]
-    if len(test) < FEW_TEST_ROWS:
+    if parted.words:
+        notes.insert(0, parted.words)
+    if 0 < len(test) < FEW_TEST_ROWS:
         notes.append(
-            f"Only {len(test)} rows are left for the test, so that its interval is wide; more data "
-            "would say more."
+            f"Only {len(test)} rows are left for the test, so that its interval is wide; "
+            "test_share=0 learns from all rows and judges by cross-validation."
         )
     return Plan(
         table, prepared, proposed, reasons, chosen, why, train, test, folds, random_state,
-        tuple(notes), began,
+        tuple(notes), began, parted.groups, order_by is not None or group is not None,
+        given is None and are_parts(proposed, chosen),
     )  # fmt: skip
 
 
@@ -131,24 +153,6 @@ def with_short_indices(X: Objects) -> Any:
     return sparse.csr_array((X.data, indices, starts), shape=X.shape)
 
 
-def split(
-    target: Targets, classes: bool, test_share: float, random_state: int
-) -> tuple[IntArray, IntArray]:
-    """Return rows for training and for the test, in order; each class gives its share of both."""
-    random = np.random.default_rng(random_state)
-    order = random.permutation(len(target))
-    if not classes:
-        count = min(max(1, round(test_share * len(order))), len(order) - 2)
-        return np.sort(order[count:]), np.sort(order[:count])
-    codes = np.unique(target, return_inverse=True)[1][order]
-    parts = [order[codes == code] for code in range(codes.max() + 1)]
-    chosen = [part[: min(round(test_share * len(part)), len(part) - 1)] for part in parts]
-    test = np.concatenate(chosen)
-    if not len(test):
-        test = max(parts, key=len)[:1]
-    return np.setdiff1d(order, test), np.sort(test)
-
-
 def _kernel(
     table: Table, prepared: Prepared, machine: Machine, given: Kernel | None
 ) -> tuple[Kernel | None, tuple[str, ...]]:
@@ -163,7 +167,10 @@ def _kernel(
     if given is None:
         kinds = {n: k for n, k in prepared.schema.kinds.items() if k != "sequence"}
         proposal = auto_kernel(prepared.X, kinds=None if table.is_sparse else kinds)
-        return proposal.kernel, (*proposal.reasons, *aside)
+        reasons = [text for text in proposal.reasons if not text.startswith("Each of these")]
+        if are_parts(proposal.kernel, machine):
+            reasons.append("How these parts are weighed and joined is found on the training rows.")
+        return proposal.kernel, (*reasons, *aside)
     given.encode(prepared.X)  # a kernel that does not suit the columns says so now
     return with_open_widths(given), ("The kernel is the one that was asked for.",)
 
@@ -206,9 +213,10 @@ def check_time_limit(time_limit: Parameter) -> None:
 
 
 def _check(test_share: Parameter, cv: Parameter, random_state: Parameter) -> None:
-    if not isinstance(test_share, int | float) or not 0 < test_share < 1:
+    if not isinstance(test_share, int | float) or not 0 <= test_share < 1:
         raise InvalidParameter(
-            f"test_share={test_share!r} has to be a share between 0 and 1, such as 0.25."
+            f"test_share={test_share!r} has to be a share between 0 and 1, such as 0.25, or 0 to "
+            "learn from all rows."
         )
     if not isinstance(cv, int) or cv < 2:
         raise InvalidParameter(f"cv={cv!r} has to be a whole number of folds, at least 2.")

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._typing import Column, Frame, Model, Objects
+from mercer._typing import Array, Column, Frame, Labels, Model, Objects
 from mercer.estimators.base import take_objects
-from mercer.exceptions import MissingDependency
+from mercer.exceptions import InvalidInput, MissingDependency
 from mercer.explanations.explanation import Explanation
 from mercer.kernels.encoders import row_count
+from mercer.study.nonconformity import promised
 
 _BLOCK = 50_000
 """Rows that are answered at a time, so that memory stays bounded."""
@@ -37,6 +38,17 @@ class PredictionTable:
         for values in zip(*self.columns.values(), strict=True):
             yield dict(zip(self.columns, values, strict=True))
 
+    def beside(self, frame: Frame) -> PredictionTable:
+        """Return the answers after the columns of a pyarrow table; those of the same name go."""
+        if not hasattr(frame, "column_names"):
+            raise InvalidInput(
+                "The columns of a sparse table cannot stand beside the answers. Leave that away."
+            )
+        given = {name: frame[name].to_pylist() for name in frame.column_names}
+        own = {name: values for name, values in self.columns.items() if name != "row"}
+        kept = {name: values for name, values in given.items() if name not in own}
+        return PredictionTable({**kept, **own})
+
     def to_pandas(self) -> Any:
         """Return the table as a frame of pandas."""
         try:
@@ -49,15 +61,33 @@ class PredictionTable:
         return pandas.DataFrame(self.columns)
 
 
+def with_columns(answers: PredictionTable, **columns: list[Any]) -> PredictionTable:
+    """Return answers with more columns at their end."""
+    named = {_free(name, answers.columns): values for name, values in columns.items()}
+    return PredictionTable({**answers.columns, **named})
+
+
 def answers_of(
-    model: Model, X: Objects, table: Frame, identifiers: tuple[str, ...]
+    model: Model,
+    X: Objects,
+    table: Frame,
+    identifiers: tuple[str, ...],
+    reach: float | None = None,
 ) -> PredictionTable:
-    """Ask a model for its answers, and how sure it is where it can say so."""
+    """Ask a model for its answers, and how sure it is where it can say so.
+
+    With ``reach``, the score that the truth does not exceed at a level, intervals or sets follow.
+    """
     n = row_count(X)
     blocks = [take_objects(X, np.arange(s, min(s + _BLOCK, n))) for s in range(0, n, _BLOCK)]
     columns = _named(table, identifiers, n)
     columns["prediction"] = np.concatenate([model.predict(part) for part in blocks]).tolist()
-    for name, values in _certainty(model, blocks).items():
+    labels = getattr(model, "classes_", None)
+    what, likely = _certainty(model, blocks)
+    sure = {} if likely is None else _by_class(what, likely, labels)
+    if reach is not None:
+        sure.update(promised(reach, columns["prediction"], likely, labels))
+    for name, values in sure.items():
         columns[_free(name, columns)] = values
     return PredictionTable(columns)
 
@@ -93,16 +123,16 @@ def _values(column: Column) -> list[Any]:
     return values
 
 
-def _certainty(model: Model, blocks: list[Any]) -> dict[str, list[Any]]:
+def _certainty(model: Model, blocks: list[Any]) -> tuple[str, Array | None]:
     """Return probabilities, or decision values; numbers have neither."""
-    labels = getattr(model, "classes_", None)
-    if labels is None:
-        return {}
+    if not hasattr(model, "classes_"):
+        return "", None
     if hasattr(model, "predict_proba"):
-        what, values = "probability", [model.predict_proba(part) for part in blocks]
-    else:
-        what, values = "decision", [model.decision_function(part) for part in blocks]
-    table = np.concatenate(values)
+        return "probability", np.concatenate([model.predict_proba(part) for part in blocks])
+    return "decision", np.concatenate([model.decision_function(part) for part in blocks])
+
+
+def _by_class(what: str, table: Array, labels: Labels) -> dict[str, list[Any]]:
     if table.ndim == 1:
         return {f"{what}_{labels[1]}": table.tolist()}
     return {f"{what}_{label}": table[:, j].tolist() for j, label in enumerate(labels)}

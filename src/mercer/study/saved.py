@@ -25,6 +25,7 @@ def plain(study: Any) -> dict[str, Any]:
         "record": study.record.to_dict(),
         "parameters": dict(study.parameters),
         "train_rows": np.asarray(study.train_rows, dtype=np.int64),
+        "nonconformity": np.asarray(study.nonconformity, dtype=np.float64),
         **{name: list(getattr(study, name)) for name in _LISTS},
         **{name: getattr(study, name) for name in _TEXTS},
         **{name: getattr(study, attribute) for name, attribute in _NUMBERS.items()},
@@ -43,6 +44,7 @@ def checked(data: Objects, path: str) -> dict[str, Any]:
             f"{path}: the study has version {str(data['study'])[:20]!r}, and this mercer reads "
             f"{_VERSION}. Fit it again, or use the mercer that wrote it."
         )
+    data = {**_LATER, **data}
     if set(data) != {"study", *_CHECKS}:
         raise InvalidModelFile(f"{path}: its study has other parts than expected.")
     for name, good in _CHECKS.items():
@@ -60,6 +62,7 @@ def checked(data: Objects, path: str) -> dict[str, Any]:
         "record": record,
         "parameters": dict(data["parameters"]),
         "train_rows": rows,
+        "nonconformity": data["nonconformity"],
         **{name: tuple(data[name]) for name in _LISTS},
         **{name: data[name] for name in _TEXTS},
         **{attribute: data[name] for name, attribute in _NUMBERS.items()},
@@ -84,6 +87,12 @@ def _rows(value: Parameter) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == np.int64
 
 
+def _scores(value: Parameter) -> bool:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype != np.float64:
+        return False
+    return bool((value[1:] >= value[:-1]).all())
+
+
 def _seconds(value: Parameter) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
@@ -92,6 +101,8 @@ _TEXTS = ("source", "kernel", "machine", "why", "stopped")
 _LISTS = ("reasons", "notes", "identifiers")
 _NUMBERS = {"rows": "rows", "seed": "random_state", "seconds": "seconds"}
 """Names in files, and of the attributes of a study."""
+_LATER: dict[str, Any] = {"nonconformity": np.empty(0)}
+"""Parts that files of earlier versions do not have."""
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_TEXTS, lambda value: isinstance(value, str)),
     **dict.fromkeys(_LISTS, _texts),
@@ -99,6 +110,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "seconds": _seconds,
     "parameters": _parameters,
     "train_rows": _rows,
+    "nonconformity": _scores,
     "schema": lambda value: isinstance(value, dict),
     "record": lambda value: isinstance(value, dict),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,15 @@ from mercer.estimators.base import take_objects
 from mercer.report.main_score import BALANCED
 from mercer.study.copies import folds_without_copies
 from mercer.study.machines import MANY_ROWS
-from mercer.study.plan import Plan, split
+from mercer.study.parts import JOINED, best_of_parts
+from mercer.study.plan import Plan
+from mercer.study.split_rows import split
 from mercer.study.vote import search_vote
+from mercer.study.watching import Watch, as_part
 from mercer.tuning.tune import tune
 
 TUNED_ROWS = 5_000
 """Rows that a search looks at, at most; the machine that it chooses learns from all."""
-
-Watch = Callable[[int, int, float], None]
 
 
 def search_machine(
@@ -34,6 +35,7 @@ def search_machine(
     notes: list[str],
     scoring: str | None = None,
     score: str | None = None,
+    cost: Mapping[Any, float] | None = None,
 ) -> Any:
     """Tune the machine of a plan on training rows, or on a sample of them if they are many."""
     classes = plan.table.task != "number"
@@ -44,24 +46,37 @@ def search_machine(
         notes.append(f"Tuned on {len(y):,} of the training rows, then fitted to all of them.")
     spread = 1.0 if classes else float(np.std(y)) or 1.0
     machine = plan.machine.make(plan.kernel, spread, plan.random_state)
-    if scoring in BALANCED and "class_weight" in machine.get_params(deep=False):
+    if cost is not None:
+        machine.set_params(class_weight=dict(cost))
+    elif scoring in BALANCED and "class_weight" in machine.get_params(deep=False):
         # What ranks rows well may still never answer a rare class, unless its errors cost more.
         machine.set_params(class_weight="balanced")
         notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
     if plan.machine.contends:
         left = plan.time_left(time_limit)
         return search_vote(machine, X, y, score=score, time_limit=left, callback=callback)
-    return tune(
-        machine,
-        X,
-        y,
-        grid=plan.machine.search(machine, X, spread),
-        cv=folds_without_copies(plan, rows),
-        scoring=scoring,
-        time_limit=time_limit,
-        random_state=plan.random_state,
-        callback=callback,
-    )
+    candidates = JOINED if plan.open_parts else 1
+
+    def tuned(kernel: Any, number: int) -> Any:
+        if plan.open_parts:
+            machine.set_params(kernel=plan.machine.prior(kernel))
+        return tune(
+            clone(machine),
+            X,
+            y,
+            grid=plan.machine.search(machine, X, spread),
+            cv=folds_without_copies(plan, rows),
+            scoring=scoring,
+            time_limit=None if time_limit is None else time_limit / candidates,
+            random_state=plan.random_state,
+            callback=as_part(callback, number, candidates),
+        )
+
+    if not plan.open_parts or plan.kernel is None:
+        return tuned(plan.kernel, 0)
+    search, words = best_of_parts(plan.kernel, X, y, tuned)
+    notes.append(words)
+    return search
 
 
 def final_model(

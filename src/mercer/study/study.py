@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer._deprecated import renamed
-from mercer._interrupts import finishing
-from mercer._typing import DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
+from mercer._notebook import table_in_html
+from mercer._typing import Array, DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
 from mercer.estimators.certify import certify
 from mercer.exceptions import InvalidInput
 from mercer.explanations.explanation import Explanation
@@ -22,21 +21,20 @@ from mercer.explanations.shapley import explain
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
 from mercer.io.tables import is_data_frame, read_table
-from mercer.kernels.expression import format_kernel
 from mercer.problems.certificate import Certificate
-from mercer.report.gather import describe
-from mercer.report.main_score import leading
+from mercer.report.phrases import interval, value
 from mercer.report.proof.statements import CarriedProof, carried_proof
 from mercer.report.record import MeasuredScore, Record
 from mercer.report.view import write_report
 from mercer.study import saved
 from mercer.study.copies import keep_copies_together
-from mercer.study.plan import Plan, check_time_limit, make_plan, with_short_indices
+from mercer.study.nonconformity import reach
+from mercer.study.plan import Plan, make_plan, with_short_indices
 from mercer.study.predictions import PredictionTable, answers_of, shares_of
-from mercer.study.references import usual_methods
-from mercer.study.searching import Watch, final_model, last_step, search_machine, why_stopped
-from mercer.study.suspicions import suspicions
-from mercer.study.watching import noted
+from mercer.study.procedure import carry_out
+from mercer.study.remarks import remarks_of
+from mercer.study.searching import last_step
+from mercer.study.watching import Watch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +69,9 @@ class Study:
         Everything that the report shows, with scores, intervals and the verdict.
     search : fitted search or None
         All that was tried; not kept in files.
+    nonconformity : array
+        How unlikely the truth was to the model at each test row, in order: what the intervals and
+        sets of :meth:`answers` rest on.
     """
 
     model: Any
@@ -90,6 +91,7 @@ class Study:
     seconds: float
     record: Record
     search: Any = field(default=None)
+    nonconformity: Array = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     @renamed(seed="random_state")
@@ -108,6 +110,9 @@ class Study:
         callback: Watch | None = None,
         score: str | None = None,
         positive: Parameter = None,
+        order_by: str | None = None,
+        group: str | None = None,
+        cost: Mapping[Any, float] | None = None,
     ) -> Study:
         """Read, decide, tune, fit and judge.
 
@@ -127,7 +132,9 @@ class Study:
         task : {"classes", "number"}, optional
             What the target is, where you know better.
         test_share : float
-            The share of the rows that is kept aside to judge the model.
+            The share of the rows that is kept aside to judge the model. With 0 it learns from all
+            rows, and the whole procedure is judged by cross-validation, which takes ``cv`` times
+            as long.
         cv : int
             The number of folds of the search.
         time_limit : float, optional
@@ -141,14 +148,21 @@ class Study:
             where a class is rare (below 20 % of two classes).
         positive : label, optional
             The one of two classes that sensitivity and specificity are about; by default the rarer.
+        order_by : str, optional
+            A column, such as a date: the test rows are the latest by it, as new rows will be.
+        group : str, optional
+            A column, such as a person: rows with the same value stay together, in training or in
+            the test, as new rows will be of others. It is not learnt from.
+        cost : dict, optional
+            What it costs to miss a row of a class, ``{"disease": 5}``, 1 for the others.
         """
         plan = make_plan(
             source, target, kernel=kernel, machine=machine, task=task, test_share=test_share,
-            cv=cv, random_state=random_state,
+            cv=cv, random_state=random_state, order_by=order_by, group=group,
         )  # fmt: skip
         return run(
             keep_copies_together(plan), time_limit=time_limit, callback=callback, score=score,
-            positive=positive,
+            positive=positive, cost=cost,
         )  # fmt: skip
 
     # ---- what it found ------------------------------------------------------------------------
@@ -208,10 +222,27 @@ class Study:
             )
         return self.model.predict_proba(self._aligned(self._read(source, False)))
 
-    def answers(self, source: DataSource) -> PredictionTable:
-        """Return the answers with probabilities or decision values, and what rows are called."""
+    def answers(self, source: DataSource, level: float | None = None) -> PredictionTable:
+        """Return the answers with what rows are called and how sure the answers are.
+
+        Classes have probabilities or decision values, and ``set``, the classes that the true one
+        is among with probability ``level``; numbers have ``low`` and ``high``, which the true one
+        lies between as often. Both are promised by split conformal prediction if new rows come
+        from where the test rows came from. The level is 0.9 by default, or none where there were
+        too few test rows.
+        """
+        far = reach(self.nonconformity, level, self.source)
         table = self._read(source, False)
-        return answers_of(self.model, self._aligned(table), table, self.identifiers)
+        return answers_of(self.model, self._aligned(table), table, self.identifiers, far)
+
+    def remarks(self, source: DataSource) -> list[str]:
+        """Return for each row what should be known of its answer, or an empty text.
+
+        Values that were filled in, categories that were never seen, numbers outside of the range
+        of training, and rows that no training row resembles.
+        """
+        table = self._read(source, False)
+        return remarks_of(self.model, self.schema, table, self._aligned(table))
 
     def explain(self, source: DataSource) -> Explanation:
         """Return how much each column gives to each answer; see :func:`mercer.explain`."""
@@ -274,6 +305,15 @@ class Study:
         """
         return write_report(self.record, path, proof)
 
+    def _repr_html_(self) -> str:
+        """Show the scores and the verdict in a notebook."""
+        return table_in_html(
+            ("score", "value", "95 % interval", "baseline"),
+            [(s.name, value(s), interval(s), value(s, s.baseline)) for s in self.scores],
+            title=f"{self.source}: {self.target or 'the target'}, {self.task}, {self.machine}",
+            below=[self.record.verdict, *self.notes[:4]],
+        )
+
     def __repr__(self) -> str:
         return (
             f"Study of {self.source}: {self.target or 'the target'}, {self.task}\n"
@@ -281,98 +321,11 @@ class Study:
         )
 
 
-# ---- the steps of a fit ------------------------------------------------------------------------
-
-
-def run(
-    plan: Plan,
-    *,
-    time_limit: float | None = None,
-    callback: Watch | None = None,
-    score: str | None = None,
-    positive: Parameter = None,
-) -> Study:
+def run(plan: Plan, **how: Any) -> Study:
     """Carry out a plan: tune and fit on the training rows, judge on the test rows."""
-    check_time_limit(time_limit)
-    scoring = leading(plan.y[plan.train], plan.table.task != "number", score, positive)
-    X, y = plan.rows(plan.train), plan.y[plan.train]
-    notes = list(plan.notes)
-    with noted(notes):
-        search = search_machine(
-            plan, X, y, time_limit=time_limit, callback=callback, notes=notes, scoring=scoring,
-            score=score,
-        )  # fmt: skip
-    stopped = why_stopped(search, plan.began, time_limit)
-    with finishing():
-        with noted(notes):
-            model = final_model(search, X, y, plan, stopped, time_limit)
-            beside = usual_methods(plan, X, y, stopped, time_limit, notes)
-        doubts = suspicions(plan.table)
-        machine = last_step(model)
-        kernel = _kernel_in_words(machine)
-        seconds = time.perf_counter() - plan.began
-        names = _row_names(plan)
-        record = describe(
-            model,
-            X,
-            y,
-            plan.rows(plan.test),
-            plan.y[plan.test],
-            search=search,
-            name=Path(plan.table.source).name,
-            target=plan.table.target_name or "",
-            task=plan.table.task,
-            kernel_reasons=[*plan.reasons, f"Machine: {plan.why}."],
-            seconds=seconds,
-            random_state=plan.random_state,
-            notes=notes,
-            train_rows=[names[i] for i in plan.train],
-            test_rows=[names[i] for i in plan.test],
-            references=beside,
-            suspicions=doubts,
-            score=score,
-            positive=positive,
-        )
-    return Study(
-        model=model,
-        schema=plan.prepared.schema,
-        source=plan.table.source,
-        kernel=kernel,
-        reasons=plan.reasons,
-        machine=plan.machine.name,
-        why=plan.why,
-        parameters={k.removeprefix("machine__"): _plain(v) for k, v in search.best_params_.items()},
-        notes=tuple(dict.fromkeys([*doubts, *notes])),
-        stopped=stopped,
-        rows=len(plan.table),
-        train_rows=plan.train,
-        identifiers=plan.identifiers,
-        random_state=plan.random_state,
-        seconds=time.perf_counter() - plan.began,
-        record=record,
-        search=search,
-    )
-
-
-def _kernel_in_words(machine: Model) -> str:
-    """Return the kernel of a machine as text; that of the first member of a vote."""
-    if hasattr(machine, "leaderboard_"):
-        return str(machine.leaderboard_[0]["kernel"])
-    return format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
+    return Study(**carry_out(plan, **how))
 
 
 def before_machine(model: Model, X: Objects) -> Any:
     """Return data as the machine of a pipeline sees them."""
     return model[:-1].transform(X) if hasattr(model, "steps") else X
-
-
-def _row_names(plan: Plan) -> list[Any]:
-    """Return what rows are called: by a column that tells them apart, or by their number."""
-    if plan.identifiers:
-        values: list[Any] = plan.table.frame[plan.identifiers[0]].to_pylist()
-        return values
-    return list(range(1, len(plan.table) + 1))
-
-
-def _plain(value: Parameter) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

@@ -33,11 +33,15 @@ _CELL_ROWS = 5
 """Rows of each category, on average, without which its answer is learnt by heart."""
 
 
-def suspicions(table: Table) -> list[str]:
-    """Return a sentence for each thing that makes a good score on these rows doubtful."""
+def suspicions(table: Table, chosen_rows: bool = False) -> list[str]:
+    """Return a sentence for each thing that makes a good score on these rows doubtful.
+
+    With ``chosen_rows`` a column has decided which rows are for the test: their order is no doubt.
+    """
     found = [*_class_counts(table)]
     if not table.is_sparse:
-        found = [*_leaks(table), *_empty_cells(table), *_copies(table), *_order(table), *found]
+        order = [] if chosen_rows else [*_order(table)]
+        found = [*_leaks(table), *_empty_cells(table), *_copies(table), *order, *found]
     return found
 
 
@@ -56,25 +60,26 @@ def _leaks(table: Table) -> Iterator[str]:
     alone: set[str] = set()
     for name, share in _telling_numbers(names, X, y, table.task == "number"):
         alone.add(name)
-        yield _leak(f"{name!r} alone gives", table, share)
+        yield _leak(f"{name!r} alone gives", table, share, name)
     for column in used:
         if column.kind == "category":
             codes = np.unique(codes_of(part.frame[column.name]), return_inverse=True)[1]
             share = _share_of_categories(codes, y, table.task == "number")
             if share >= _enough(table.task == "number"):
-                yield _leak(f"{str(column.name)!r} alone gives", table, share)
+                name = str(column.name)
+                yield _leak(f"{name!r} alone gives", table, share, name)
     if table.task == "number":
         several = [j for j, name in enumerate(names) if name not in alone][: 2 * _MOST_COLUMNS]
         for a, b, sign, share in _telling_pairs(X[:, several], y):
             first, second = names[several[a]], names[several[b]]
             words = "The sum" if sign > 0 else "The difference"
-            yield _leak(f"{words} of {first!r} and {second!r} gives", table, share)
+            yield _leak(f"{words} of {first!r} and {second!r} gives", table, share, first)
 
 
-def _leak(what: str, table: Table, share: float) -> str:
+def _leak(what: str, table: Table, share: float, name: str) -> str:
     return (
         f"{what} nearly all of {table.target_name!r} ({100 * share:.1f} %). If that is known only "
-        "together with the answer, it is a leak: take it out of the data."
+        f"together with the answer, it is a leak: take it out of the data (drop=[{name!r}])."
     )
 
 
@@ -185,7 +190,7 @@ def _empty_cells(table: Table) -> Iterator[str]:
                 continue
             yield (
                 f"{str(column.name)!r} {words} of {table.target_name!r}: whether it is empty "
-                "gives the answer away. Take it out of the data."
+                f"gives the answer away. Take it out of the data (drop=[{str(column.name)!r}])."
             )
             break
 
@@ -216,10 +221,21 @@ def _copies(table: Table) -> Iterator[str]:
 
 
 def _order(table: Table) -> Iterator[str]:
-    """Name row numbers among the columns, and rows that resemble their neighbours in the file."""
+    """Name row numbers and times among the columns, and rows that resemble their neighbours."""
     if len(table) < FEWEST_ROWS:
         return
-    names = [str(c.name) for c in table.columns if c.used and c.kind == "number"]
+    y = _answers(table)
+    times = {d.column: name for name, d in table.derived.items() if d.part == "time"}
+    for column, name in times.items():
+        when = _numbers(table, [name])[:, 0]
+        if _resemblance(y[np.argsort(when, kind="stable")], table.task) > ORDERED:
+            yield (
+                f"Answers that are near in time ({column!r}) are alike: random test rows have "
+                "close neighbours among the training rows, and new rows come later. Test on the "
+                f"latest rows (order_by={column!r})."
+            )
+    numbers = [str(c.name) for c in table.columns if c.used and c.kind == "number"]
+    names = [name for name in numbers if name not in table.derived]
     X = _numbers(table, names)
     steps = np.diff(X, axis=0)
     whole = (np.round(X) == X).all(axis=0) & (np.ptp(X, axis=0) < 3 * len(X))
@@ -227,21 +243,22 @@ def _order(table: Table) -> Iterator[str]:
     for j in np.flatnonzero(growing):
         yield (
             f"{names[j]!r} grows from row to row: a row number or a time, which new rows continue "
-            "and random test rows do not. Take it out of the data, or test on the last rows."
+            f"and random test rows do not. Take it out of the data (drop=[{names[j]!r}]), or test "
+            f"on the last rows (order_by={names[j]!r})."
         )
     sorted_by = ((steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)) & ~growing
-    if not sorted_by.any() and _resemblance(table) > ORDERED:
+    if not (times or sorted_by.any()) and _resemblance(y, table.task) > ORDERED:
         yield (
             "Neighbouring rows of the file have similar answers, as in a record over time or with "
             "several rows of one person or place: random test rows have close relatives among the "
-            "training rows, and the scores flatter a model for new ones."
+            "training rows, and the scores flatter a model for new ones. Where a column names the "
+            "time or the person, test by it (order_by or group)."
         )
 
 
-def _resemblance(table: Table) -> float:
+def _resemblance(y: Any, task: str) -> float:
     """Return how alike the answers of neighbouring rows are, 0 by chance; sorted files have 0."""
-    y = _answers(table)
-    if table.task == "number":
+    if task == "number":
         rising = float((np.diff(y) >= 0).mean())
         if not 0.1 < rising < 0.9 or not np.var(y) > 0:
             return 0.0

@@ -34,6 +34,7 @@ from mercer._typing import IntArray, Model, Objects, Targets
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.encoders import as_narwhals, is_frame
 from mercer.tuning.grids import Axes
+from mercer.tuning.left_out_rows import leaves_one_out, left_out_fits
 from mercer.tuning.race import Race, Scorer
 from mercer.tuning.search_progress import SearchProgress
 from mercer.tuning.shared_fits import Fitted, Fold, SharedFits, fits_memory
@@ -120,7 +121,7 @@ class Evaluation:
         if self.progress is not None:
             self.progress.entered(len(candidates))
         try:
-            rest = self._share(new)
+            rest = self._share(self._leave_out(new))
             self._alone(rest)
         except KeyboardInterrupt:
             self.stopped = _INTERRUPTED
@@ -145,6 +146,30 @@ class Evaluation:
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
         self.early_stops.clear()
 
+    # ---- one row left out --------------------------------------------------------------------
+
+    def _leave_out(self, cells: Sequence[int]) -> list[int]:
+        """Score by exact leave-one-out where folds are single rows; return who needs its fits."""
+        single = leaves_one_out(self.splits, num_samples(self.X))
+        if not single or self.fit_params or self.options["return_train_score"] or self.y is None:
+            return list(cells)
+        if not self._answers_suffice:
+            return list(cells)
+        rest = []
+        for cell in cells:
+            parts, found = self._parts(cell), None
+            if parts is not None and parts.before is None:
+                found = left_out_fits(
+                    parts.machine, self.X, self.y, self.splits, cell, _threads(self.n_jobs)
+                )
+            if found is None:
+                rest.append(cell)
+                continue
+            for fitted in found:
+                self._score(fitted)
+            self._between()
+        return rest
+
     # ---- on shared matrices ------------------------------------------------------------------
 
     def _share(self, cells: Sequence[int]) -> list[tuple[int, int]]:
@@ -152,9 +177,7 @@ class Evaluation:
         groups: dict[str, dict[int, KernelMachine]] = defaultdict(dict)
         steps: dict[str, Any] = {}
         alone: list[int] = []
-        shareable = _known_scorer(self.scorers) and fits_memory(num_samples(self.X))
-        if self.progress is not None and self.progress.follows_fits:
-            shareable = False
+        shareable = self._answers_suffice
         for cell in cells:
             parts = self._parts(cell) if shareable else None
             if parts is None:
@@ -170,6 +193,13 @@ class Evaluation:
             else:
                 failed += self._share_group(machines, folds)
         return failed + [(cell, k) for cell in alone for k in range(len(self.splits))]
+
+    @property
+    def _answers_suffice(self) -> bool:
+        """Whether nobody looks at the fits themselves, and the matrices fit into the memory."""
+        if self.progress is not None and self.progress.follows_fits:
+            return False
+        return _known_scorer(self.scorers) and fits_memory(num_samples(self.X))
 
     def _parts(self, cell: int) -> Parts | None:
         """Return the parts of a candidate that is fitted by a plan; None of any other."""

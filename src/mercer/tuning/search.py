@@ -15,8 +15,9 @@ from sklearn import model_selection
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.validation import indexable
+from sklearn.utils.validation import check_is_fitted, indexable
 
+from mercer._plot.searches import draw_search
 from mercer._sklearn import (
     Interval,
     StrOptions,
@@ -26,7 +27,7 @@ from mercer._sklearn import (
     scorers_of,
     warn_or_raise_about_fit_failures,
 )
-from mercer._typing import Model, Objects, Parameter, Targets
+from mercer._typing import Axes, Model, Objects, Parameter, Targets
 from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidParameter
 from mercer.tuning.race import Race, Scorer, highest_score
@@ -40,7 +41,9 @@ class GridSearchCV(model_selection.GridSearchCV):
     A drop-in for ``sklearn.model_selection.GridSearchCV``: same parameters, attributes and scores,
     for any estimator. For mercer's machines, alone or at the end of a pipeline, distances are
     computed once for all widths and a Gram matrix once for all values of C and all folds, each C
-    starts from the last answer, and all cores work.
+    starts from the last answer, and all cores work. With ``cv=LeaveOneOut()`` a candidate of
+    ``SVC``, ``SVR`` or ``KernelRidge`` with a fixed kernel is fitted once: all its scores come from
+    exact leave-one-out (:func:`leave_one_out`).
 
     Parameters
     ----------
@@ -177,6 +180,34 @@ class GridSearchCV(model_selection.GridSearchCV):
         self.cv_results_ = results
         progress.ended()
         return self
+
+    def plot(self, X: Objects = None, y: Targets = None, ax: Axes = None) -> Any:
+        """Draw the mean scores: a curve for one parameter of the grid, a grid for two.
+
+        Of more parameters the two with most values are drawn, each cell with the best score over
+        the others. The winner is marked.
+
+        Parameters
+        ----------
+        X, y
+            Ignored; all scores are those of the search.
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+        """
+        del X, y
+        check_is_fitted(self, "cv_results_")
+        metric = self.refit if self.multimetric_ and isinstance(self.refit, str) else "score"
+        if f"mean_test_{metric}" not in self.cv_results_:
+            raise InvalidParameter(
+                f"{type(self).__name__}.plot: there are several scores. Say by refit= which one "
+                "decides."
+            )
+        return draw_search(
+            self.cv_results_["params"],
+            self.cv_results_[f"mean_test_{metric}"],
+            self.cv_results_[f"std_test_{metric}"],
+            ax,
+        )
 
     @contextmanager
     def using(

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -12,6 +14,7 @@ import mercer as m
 from mercer.exceptions import InvalidInput, InvalidParameter
 
 RIDGE = m.KernelRidge(0.3, kernel="rbf", gamma=0.5)
+ENDS = (m.PenaltyRegressor(m.Quantile(0.1)), m.PenaltyRegressor(m.Quantile(0.9)))
 
 
 def draw(random, rows):
@@ -86,11 +89,14 @@ def coverage_of_numbers(machine, draws, rows=25, new=20):
         ({"method": "cv+", "cv": 5}, 0.6),
         ({"method": "jackknife+"}, 0.6),
         ({"method": "full"}, 0.8),
+        ({"method": "split", "calibration_share": 0.5, "measure": "quantiles"}, 0.8),
+        ({"method": "cv+", "cv": 5, "measure": "quantiles"}, 0.6),
     ],
     ids=lambda value: value.get("method", "") if isinstance(value, dict) else "",
 )
 def test_intervals_hold_the_truth_as_often_as_promised(options, promise):
-    mean, deviation = coverage_of_numbers(m.Conformal(RIDGE, 0.8, random_state=0, **options), 100)
+    machine = m.Conformal(RIDGE, 0.8, random_state=0, quantile_estimators=ENDS, **options)
+    mean, deviation = coverage_of_numbers(machine, 100)
     assert mean >= promise - 3 * deviation
     assert mean >= 0.8 - 0.04  # what they all do in practice
 
@@ -103,6 +109,48 @@ def test_intervals_hold_the_truth_over_a_thousand_draws(method, level):
     machine = m.Conformal(RIDGE, level, method, calibration_share=0.5, cv=5, random_state=0)
     mean, deviation = coverage_of_numbers(machine, 1000, rows=40)
     assert mean >= promise - 3 * deviation
+
+
+def test_a_band_of_quantiles_is_widened_by_the_score_of_its_rank():
+    machine = m.Conformal(
+        RIDGE, 0.8, "split", measure="quantiles", quantile_estimators=ENDS,
+        calibration_share=0.5, random_state=0,
+    ).fit(X, Y)  # fmt: skip
+    learn, rest = train_test_split(np.arange(40), test_size=20, random_state=0)
+    ends = [clone(end).fit(X[learn], Y[learn]) for end in ENDS]
+
+    def band(rows):  # lines that cross are a band all the same
+        return np.sort([end.predict(rows) for end in ends], axis=0)
+
+    low, high = band(X[rest])
+    reach = np.sort(np.maximum(low - Y[rest], Y[rest] - high))[int(np.ceil(0.8 * 21)) - 1]
+    wanted = band(NEW).T + np.array([-reach, reach])
+    assert np.allclose(machine.predict_interval(NEW), wanted)
+    assert np.allclose(machine.predict(NEW), clone(RIDGE).fit(X[learn], Y[learn]).predict(NEW))
+
+
+def test_a_band_that_is_too_wide_by_far_is_narrowed_to_its_middle():
+    wide = (ConstantOf(-9.0), ConstantOf(9.0))
+    machine = m.Conformal(
+        RIDGE, 0.5, "split", measure="quantiles", quantile_estimators=wide, random_state=0
+    )
+    low, high = machine.fit(X[:, :1], np.zeros(40)).predict_interval(X[:3, :1]).T
+    assert np.allclose(low, 0)
+    assert np.allclose(high, 0)
+
+
+class ConstantOf(RegressorMixin, BaseEstimator):
+    """The same answer to everything."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.value)
 
 
 def classes_of(random, rows):
@@ -167,6 +215,90 @@ def test_ties_and_duplicates_keep_the_promise():
     assert np.mean(shares) >= 0.8 - 3 * np.std(shares) / np.sqrt(60)
 
 
+def coarse(random, rows):
+    """Return rows of few kinds, half of them twice, with targets that are often equal."""
+    A = random.integers(0, 3, size=(rows, 2)).astype(float)
+    twice = random.permutation(rows)[: rows // 2]
+    A[twice] = A[random.permutation(rows)[: rows // 2]]
+    return A, np.round(A[:, 0] - A[:, 1] + random.normal(size=rows))
+
+
+FAST = Ridge(1.0)
+LINES = (m.PenaltyRegressor(m.Quantile(0.1)), m.PenaltyRegressor(m.Quantile(0.9)))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("source", [draw, coarse], ids=["continuous", "ties and copies"])
+@pytest.mark.parametrize(
+    ("estimator", "options", "promise"),
+    [
+        (FAST, {"method": "split"}, 0.8),
+        (FAST, {"method": "split", "measure": "local"}, 0.8),
+        (FAST, {"method": "split", "measure": "quantiles", "quantile_estimators": LINES}, 0.8),
+        (m.GaussianProcessRegressor(m.RBF(length_scale=1.0), alpha=0.3, optimizer=None),
+         {"method": "split", "measure": "local"}, 0.8),
+        (FAST, {"method": "cv+", "cv": 4}, 0.6),
+        (RIDGE, {"method": "jackknife+"}, 0.6),
+        (RIDGE, {"method": "full"}, 0.8),
+    ],
+    ids=["split", "local", "quantiles", "gp scale", "cv+", "jackknife+", "full"],
+)  # fmt: skip
+def test_numbers_over_a_thousand_draws_of_twenty_calibration_rows(
+    estimator, options, promise, source
+):
+    random, shares = np.random.default_rng(11), []
+    machine = m.Conformal(estimator, 0.8, calibration_share=0.5, random_state=0, **options)
+    rows = 40 if machine.method == "split" else 20
+    for _ in range(1000):
+        A, a = source(random, rows + 20)
+        mixed = random.permutation(rows + 20)
+        learn, new = mixed[:rows], mixed[rows:]
+        low, high = machine.fit(A[learn], a[learn]).predict_interval(A[new]).T
+        slack = 1e-9 * (1 + np.abs(a[new]))  # a target on an end is inside
+        shares.append(((low - slack <= a[new]) & (a[new] <= high + slack)).mean())
+    assert np.mean(shares) >= promise - 3 * np.std(shares) / np.sqrt(1000)
+    print(f"{options} {source.__name__}: {np.mean(shares):.4f} ± {np.std(shares) / 1000**0.5:.4f}")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("source", [draw, coarse], ids=["continuous", "ties and copies"])
+@pytest.mark.parametrize("measure", ["lac", "aps"])
+@pytest.mark.parametrize(
+    ("options", "promise"),
+    [
+        ({"method": "split"}, 0.8),
+        ({"method": "split", "by_class": True}, 0.8),
+        ({"method": "cv+", "cv": 4}, 0.6),
+        ({"method": "cv+", "cv": 4, "by_class": True}, 0.6),
+    ],
+    ids=["split", "split by class", "cv+", "cv+ by class"],
+)
+def test_classes_over_a_thousand_draws(options, promise, measure, source):
+    random, hits = np.random.default_rng(12), np.zeros((1000, 2, 2))
+    machine = m.Conformal(
+        GaussianNB(), 0.8, measure=measure, calibration_share=0.5, random_state=0, **options
+    )
+    by_class = options.get("by_class", False)
+    rows = (80 if by_class else 40) // (1 if options["method"] == "split" else 2)
+    for k in range(1000):
+        A, a = source(random, rows + 30)
+        a = (a > np.quantile(a, 0.6)).astype(int) if a.min() < a.max() else np.arange(len(a)) % 2
+        mixed = random.permutation(len(A))
+        learn, new = mixed[:rows], mixed[rows:]
+        if np.bincount(a[learn], minlength=2).min() < (8 if by_class else 4):
+            continue
+        inside = machine.fit(A[learn], a[learn]).predict_set(A[new])[np.arange(30), a[new]]
+        for c in range(2):
+            hits[k, c] = inside[a[new] == c].sum(), (a[new] == c).sum()
+    groups = hits if by_class else hits.sum(axis=1, keepdims=True)
+    for c in range(groups.shape[1]):
+        held, asked = groups[:, c].T
+        share = held.sum() / asked.sum()
+        deviation = np.std(held - share * asked) * np.sqrt(1000) / asked.sum()
+        assert share >= promise - 3 * deviation
+        print(f"{measure} {options} {source.__name__} class {c}: {share:.4f} ± {deviation:.4f}")
+
+
 def test_frames_and_strings_work():
     words = [("ac" * (1 + i % 3) + "gt")[: 3 + i % 4] for i in range(40)]
     found = m.Conformal(m.SVR(kernel=m.Spectrum(2)), 0.8, "cv+", cv=3).fit(words, Y)
@@ -183,6 +315,9 @@ def test_frames_and_strings_work():
         ({"method": "split"}, "at least 9"),
         ({"measure": "lac"}, "absolute, local"),
         ({"method": "other"}, "method"),
+        ({"measure": "quantiles"}, "a pair of estimators"),
+        ({"measure": "quantiles", "quantile_estimators": (RIDGE,)}, "a pair of estimators"),
+        ({"measure": "quantiles", "method": "full"}, "goes with measure='absolute'"),
     ],
     ids=str,
 )

@@ -409,3 +409,41 @@ def test_a_kernel_that_mercer_lacks_is_taken_as_it_is():
         model = GaussianProcessRegressor(kernel, alpha=0.1).fit(X, y)
     expected = reference.fit(X, y).predict(X)
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)
+
+
+def test_one_length_scale_in_a_list_is_that_of_all_columns():
+    """As in scikit-learn, whose example with irises writes it so."""
+    kernel = 1.0 * theirs.RBF([1.0])
+    model = GaussianProcessRegressor(kernel, alpha=0.1).fit(X, y)
+    other = gaussian_process.GaussianProcessRegressor(kernel, alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(model.kernel_.theta, other.kernel_.theta, atol=1e-3)
+
+
+def test_the_evidence_at_the_parameters_of_the_kernel():
+    model = GaussianProcessRegressor(alpha=0.1).fit(X, y)
+    value = model.log_marginal_likelihood(model.kernel_.theta)
+    assert value == pytest.approx(model.log_marginal_likelihood_value_)
+
+
+def test_parameters_without_a_derivative_are_searched_in_one_call():
+    random = np.random.default_rng(3)
+    words = ["".join(random.choice(list("AC"), random.integers(4, 9))) for _ in range(40)]
+    K = np.asarray(Subsequence(2, 0.95).normalized()(words), dtype=float)
+    target = random.multivariate_normal(np.zeros(40), K + 1e-9 * np.eye(40))
+    target += 0.05 * random.normal(size=40)
+
+    def kernel(decay):
+        return 1.0 * Subsequence(2, decay).normalized() + White(0.1)
+
+    def evidence(decay):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = GaussianProcessRegressor(kernel(decay), normalize_y=True, alpha=1e-8)
+            return model.fit(words, target).log_marginal_likelihood_value_
+
+    found = GP(words, target, kernel(0.3), n_init=1)
+    best = max(evidence(decay) for decay in np.linspace(0.1, 1.0, 19))
+    assert found.log_marginal_likelihood_value_ > best - 0.2
+    assert evidence(0.3) < best - 30
+    with pytest.warns(UserWarning, match=r"no derivative.*GP\(X, y, kernel\) search them"):
+        GaussianProcessRegressor(kernel(0.3)).fit(words, target)

@@ -96,6 +96,14 @@ def test_averages_of_the_logistic_function_are_integrals():
         assert value == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("deviation", [0.0, 0.1, 0.5, 0.7, 1.0, 1.5, 3.0, 7.0])
+def test_the_nodes_of_such_averages_are_as_many_as_it_takes(deviation):
+    means, z = np.linspace(-6, 6, 25), np.linspace(-9, 9, 20_001)
+    found = logistic_mean(means, np.full(25, deviation**2))
+    weights = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+    np.testing.assert_allclose(found, expit(means[:, None] + deviation * z) @ weights, atol=1e-12)
+
+
 def test_texts():
     texts = ["good film", "bad film", "a good day", "a bad day", "bad bad", "good good"]
     model = GaussianProcessClassifier(2.0 * BagOfWords(), optimizer=None).fit(

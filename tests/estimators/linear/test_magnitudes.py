@@ -10,12 +10,20 @@ import pytest
 from scipy import sparse
 
 from mercer import (
+    SVR,
     ElasticNet,
+    GaussianProcessRegressor,
+    KernelRidge,
+    LaplacianRidge,
     Lasso,
     LinearSVC,
     LinearSVR,
     LogisticRegression,
+    NormRegressor,
+    NuSVR,
+    PenaltyRegressor,
     Ridge,
+    StreamedRidge,
     enet_path,
     lasso_path,
 )
@@ -66,6 +74,19 @@ def test_huge_targets_are_refused(model, scale, shape):
         model.fit(X, scale * y)
     with pytest.raises(InvalidInput, match="Scale y"):
         model.fit(X, scale * y, sample_weight=np.linspace(0.1, 3.0, len(y)))
+
+
+OTHERS = [
+    KernelRidge(), GaussianProcessRegressor(), LaplacianRidge(), StreamedRidge(), NormRegressor(),
+    NormRegressor(norm=1), PenaltyRegressor(), SVR(), NuSVR(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=str)
+def test_other_machines_refuse_huge_targets_too(model):
+    X, y = _data((40, 6))
+    with pytest.raises(InvalidInput, match=r"y has numbers up to .* Scale y"):
+        model.fit(X, 1e303 * y)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -269,3 +269,13 @@ def test_impossible_norms_and_balls():
         NormRegressor(2, radius=0.0).fit(X, y)
     with pytest.raises(InvalidParameter, match="no method here"):
         NormRegressor(3, radius=1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("p", [1.5, 3.0])
+@pytest.mark.parametrize("unit", [1e-250, 1e120])
+def test_a_norm_is_a_norm_in_any_unit(p, unit):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20, 2)), random.normal(size=20)
+    plain, scaled = NormRegressor(p).fit(X, y), NormRegressor(p).fit(X, unit * y)
+    np.testing.assert_allclose(scaled.coef_ / unit, plain.coef_, rtol=1e-6)
+    assert scaled.certificate_.optimal

@@ -77,3 +77,13 @@ def test_weights_of_samples_are_copies():
     weights = np.random.default_rng(1).integers(0, 4, size=40)
     copied = Ridge(2.0).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
     np.testing.assert_allclose(Ridge(2.0).fit(X, y, sample_weight=weights).coef_, copied.coef_)
+
+
+@pytest.mark.parametrize("solver", ["auto", "svd", "cholesky", "sparse_cg", "lsqr", "sag", "saga"])
+def test_rounds_are_counted_where_scikit_learn_counts_them(solver):
+    X, y = data(30, 4)
+    ours, other = (kind(solver=solver).fit(X, np.c_[y, y]) for kind in (Ridge, reference.Ridge))
+    if other.n_iter_ is None:
+        assert ours.n_iter_ is None
+    else:
+        assert ours.n_iter_.tolist() == [1, 1]  # one factorisation for each target

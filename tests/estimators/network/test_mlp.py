@@ -263,3 +263,15 @@ def test_an_output_between_bounds_is_learnt(tmp_path):
     assert np.abs(stochastic.predict(X)).max() <= 1
     with pytest.raises(InvalidParameter, match="is for squared errors"):
         MLPRegressor(loss="poisson", output_activation="tanh").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_verbose_prints_what_scikit_learn_prints(capsys):
+    """A line for each epoch, with the same losses from the same start."""
+    X, y = iris()
+    lines = []
+    for kind in (MLPClassifier, neural_network.MLPClassifier):
+        kind((5,), max_iter=3, random_state=0, verbose=True).fit(X, y)
+        lines.append([line for line in capsys.readouterr().out.splitlines() if "loss" in line])
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 3

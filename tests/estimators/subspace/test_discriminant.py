@@ -319,3 +319,18 @@ def test_scatters_and_quotients_can_be_read(wine, tmp_path):
         LinearDiscriminantAnalysis().fit(X, y).quotient(np.ones(13))
     with pytest.raises(InvalidInput, match="13 entries"):
         model.quotient([1.0, 2.0])
+
+
+def test_distances_of_pairs_against_all_pairs(wine):
+    X, y = wine
+    for model in (LinearDiscriminantAnalysis(), KernelDiscriminant(reg=0.1)):
+        T = model.fit(StandardScaler().fit_transform(X), y).transform(
+            StandardScaler().fit_transform(X)
+        )
+        squares = ((T[:, None] - T[None]) ** 2).sum(axis=2)
+        same = y[:, None] == y[None]
+        found = model.class_distances(StandardScaler().fit_transform(X), y)
+        assert found.inter == pytest.approx(squares[~same].sum())
+        assert found.intra == pytest.approx(squares[same].sum())
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.class_distances(X, y[:5])

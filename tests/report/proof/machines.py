@@ -46,6 +46,13 @@ CASES = {
         D, T,
     ),
     "ridge_of_classes": (lambda: mercer.KernelRidgeClassifier(), X, Y),
+    "ridge_on_landmarks": (
+        lambda: mercer.KernelRidge(.5, kernel=RBF(gamma=5), approximation=30, fit_intercept=True),
+        D, T,
+    ),
+    "ridge_of_classes_on_landmarks": (
+        lambda: mercer.KernelRidgeClassifier(0.1, kernel=Laplacian(0.3), approximation=25), X, Y,
+    ),
     "process": (
         lambda: mercer.GaussianProcessRegressor(
             1.0 * RBF(length_scale=0.2) + White(0.1), alpha=1e-8, normalize_y=True

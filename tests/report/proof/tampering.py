@@ -61,8 +61,9 @@ def _size(random):
 
 def _multiplier(proof, random):
     problem = proof["problems"][random.integers(len(proof["problems"]))]
+    name = "multipliers" if "multipliers" in problem else "coefficients"  # those of landmarks
     _change(
-        problem, "multipliers", random,
+        problem, name, random,
         lambda old, all_of_them: old + _size(random) * max(abs(all_of_them).mean(), 1e-12),
     )  # fmt: skip
 

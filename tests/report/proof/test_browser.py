@@ -33,7 +33,10 @@ def checked(browser, tmp_path):  # noqa: F811
     return check
 
 
-QUICK = ("svc", "svc_on_words", "nusvc", "svr", "nusvr", "ridge", "linear", "logistic_two_classes")
+QUICK = (
+    *("svc", "svc_on_words", "nusvc", "svr", "nusvr", "ridge", "ridge_on_landmarks"),
+    *("linear", "logistic_two_classes"),
+)
 """One machine for each kind of problem, and one with a matrix; the others are among the attacks."""
 
 

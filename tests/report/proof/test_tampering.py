@@ -23,6 +23,8 @@ def judged_by_mercer(proof):
     for problem in proof["problems"]:
         if "gram" not in problem or "matrix" in (gram := proof["grams"][problem["gram"]]):
             return None
+        if "landmarks" in gram:
+            return None
         data = {k: read_array(v) for k, v in problem.items() if isinstance(v, dict)}
         sample = gram["kernel"].get("sample")
         if sample is None:
@@ -76,7 +78,7 @@ def _still_true(page, verdict):
     ]
     targets = max(1.0, *(np.abs(one["targets"]).max() for one in data))
     costs = max(1.0, *(np.abs(one["C"]).max() for one in data if "C" in one), 1.0)
-    multipliers = max(np.abs(one["multipliers"]).sum() for one in data)
+    multipliers = max(np.abs(one.get("multipliers", one["targets"])).sum() for one in data)
     value = max(abs(verdict.numbers["primal"]), abs(verdict.numbers["dual"]))
     units = {
         **dict.fromkeys(("primal", "dual", "gap"), value),

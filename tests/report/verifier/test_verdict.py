@@ -24,7 +24,7 @@ from mercer import (
     White,
 )
 from mercer.report.proof.document import Document, stored
-from mercer.report.verifier.kernels import Sample, is_definite, kernel_rows
+from mercer.report.verifier.kernels import Sample, is_definite, kernel_block
 from mercer.report.verifier.page import NoProof, read_array, read_number
 from mercer.report.verifier.verdict import verify, verify_page
 from tests.report.proof import machines
@@ -71,7 +71,7 @@ def test_kernels_of_vectors(kernel):
     document.add_gram(kernel, kernel.encode(X))
     (gram,) = document.grams
     samples = [Sample(read_array(s["values"])) for s in document.samples]
-    found = kernel_rows(gram["kernel"], samples, slice(0, 40), 40)
+    found = kernel_block(gram["kernel"], samples, slice(0, 40), slice(None), 40)
     np.testing.assert_allclose(found, kernel(X), rtol=1e-10, atol=1e-12)
 
 
@@ -81,7 +81,7 @@ def test_kernels_of_categories(kernel):
     document = Document()
     document.add_gram(kernel, kernel.encode(X))
     samples = [Sample(read_array(s["values"])) for s in document.samples]
-    found = kernel_rows(document.grams[0]["kernel"], samples, slice(0, 30), 30)
+    found = kernel_block(document.grams[0]["kernel"], samples, slice(0, 30), slice(None), 30)
     np.testing.assert_allclose(found, kernel(X), atol=1e-15)
 
 

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from mercer import ElasticNet, Lasso, _fast, enet_path
 from mercer.gram.feature_gram import FeatureGram
+from mercer.problems import elastic_net
 from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.linear.gram_cache import GramCache
@@ -244,3 +245,20 @@ def test_all_columns_at_once_and_working_sets_find_the_same_weights(n, p, positi
     np.testing.assert_allclose(
         kept.G[:m, :m], X[:, kept.columns].T @ X[:, kept.columns], atol=1e-9 * n
     )
+
+
+@pytest.mark.parametrize("little", [0, 1 << 30])
+def test_products_of_sparse_columns_are_those_of_dense_ones(little, monkeypatch):
+    monkeypatch.setattr(elastic_net, "_LITTLE_WORK", little)
+    monkeypatch.setattr(elastic_net, "_FEW_STORED", little)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 9)) * (random.random((40, 9)) < 0.4)
+    some, others, w = np.array([1, 4, 8]), np.array([0, 4, 5, 6]), np.zeros(9)
+    w[4] = 2.0
+    for weights in (None, random.uniform(0.5, 2, size=40)):
+        for means in (None, np.average(X, axis=0, weights=weights)):
+            thin, dense = (Design(A, means, weights) for A in (sparse.csc_array(X), X))
+            for columns in (some, others):
+                found, wanted = (design.gram(some, columns) for design in (thin, dense))
+                np.testing.assert_allclose(found, wanted, atol=1e-12)
+            np.testing.assert_allclose(thin.dot(w), dense.dot(w), atol=1e-12)

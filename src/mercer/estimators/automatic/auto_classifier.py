@@ -33,9 +33,10 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     Numbers are standardised, categories one-hot, in one joint distance whose columns have weights
     aⱼᵖ by their centred alignment with the classes. Laplacian kernels of the L1 and L2 distance,
     RBF and linear kernels contend over p, width and penalty, all by exact leave-one-out from one
-    eigendecomposition each (through landmarks beyond 600 rows). The vote is the mean of the best
-    few that are behind the best by no more than the noise of the difference; a and b are the most
-    likely ones for values of rows that were left out.
+    eigendecomposition each (through landmarks beyond 600 rows); then the weights of columns are
+    learnt from the errors of rows that were left out. The vote is the mean of the best few that
+    are behind the best by no more than two standard errors of the difference, half of them with
+    learnt weights at most; a and b are the most likely ones for values of rows that were left out.
 
     Parameters
     ----------
@@ -63,8 +64,9 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     certificates_ : list of Certificate
         How far each fit is from its best one. The choice is estimated, not proven.
     leaderboard_ : list of dict
-        All that was tried, the best first: kernel, power of the alignments, penalty, score, how
-        far it is behind the best and the noise of that, whether it is in the vote, seconds.
+        All that was tried, the best first: kernel, power of the alignments, whether the weights
+        were learnt from there, penalty, score, how far it is behind the best and the noise of
+        that, whether it is in the vote, seconds.
     alignments_ : dict
         The centred alignment of each column with the classes, the greatest first.
     stopped_ : str

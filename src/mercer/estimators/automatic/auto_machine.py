@@ -283,6 +283,7 @@ def _line(entry: Entry, best: Entry, chosen: set[Candidate]) -> dict[str, Any]:
     return {
         "kernel": format_kernel(entry.kernel),
         "column_weights": candidate.power,
+        "learnt": candidate.learnt,
         "coding": candidate.coding,
         "alpha": entry.alpha,
         "score": entry.judged.score,

@@ -2,7 +2,8 @@
 
 A candidate is a kernel with a width on columns with weights. All its penalties, and the answers for
 rows that were left out, come from one eigendecomposition: no fold is ever fitted. The grid is
-searched from coarse to fine, so that most of it is never looked at.
+searched from coarse to fine, so that most of it is never looked at. At last the weights of the
+columns are learnt, from those that were best so far.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
+from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.estimators.automatic.column_weights import (
     MOST_ROWS as ALIGNED_ROWS,
     centred_alignments,
     powers_of,
 )
+from mercer.estimators.automatic.learnt_weights import MOST_COLUMNS, learnt_weights
 from mercer.estimators.automatic.measures import Judged, Measure
 from mercer.estimators.ridge.ridge_matrix import spectrum_of
 from mercer.gram.base import GramMatrix
@@ -28,7 +32,7 @@ from mercer.gram.feature_gram import gram_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors.dot import Linear
 from mercer.kernels.vectors.matern import Matern
-from mercer.kernels.vectors.radial import RBF, Laplacian
+from mercer.kernels.vectors.radial import RBF, Laplacian, Radial
 from mercer.landmarks.choose import Nystrom
 from mercer.landmarks.landmark_gram import approximate
 from mercer.solvers.ridge_path import ridge_path
@@ -41,6 +45,10 @@ POWERS = (0.0, 0.5, 1.0, 2.0)
 """Powers of the alignments: from equal weights to a choice of columns."""
 _PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)
 """λ beside the mean of the diagonal of K: from next to interpolation to next to the mean."""
+_LEARNT_PENALTIES = 10.0 ** np.arange(-4, 2.1, 0.5)
+"""The same for weights that were learnt, which often leave little noise."""
+_LEARNT_EXACT_ROWS = 1500
+"""Rows up to which these few are judged exactly: a second."""
 _FIRST_WIDTHS = (0.3, 3.0)
 """Beside 1, the widths that the first few are tried with, in median distances."""
 _LEADERS = 3
@@ -51,6 +59,8 @@ _MOST_GROWTH = 3
 """Times that the widths grow beyond the grid, while the best is at its end."""
 _NEAR = 4
 """Candidates near the best two, and those of other kernels, in a contest of usual length."""
+_NOISES = 2.0
+"""Standard errors of a difference that a voter may be behind: chosen on half of the tables."""
 _STATISTIC_BYTES = 1 << 28
 """Memory for distances that all widths share: those of 5,000 rows."""
 
@@ -59,24 +69,29 @@ Watch = Callable[[int, int, float], None]
 TIME_LIMIT, INTERRUPTED = "time limit", "interrupted"
 """Why a contest ended before it was through."""
 
-RADIAL: Mapping[str, Callable[[float | str], Kernel]] = {
+RADIAL: Mapping[str, Callable[[float | str], Radial]] = {
     "Laplacian": lambda width: Laplacian(length_scale=width),
     "L2 Laplacian": lambda width: Matern(nu=0.5, length_scale=width),
+    "Matern": lambda width: Matern(nu=1.5, length_scale=width),
     "RBF": lambda width: RBF(length_scale=width),
 }
-"""Kernels with a width: of the L1 distance, and two of the Euclidean one."""
+"""Kernels with a width: of the L1 distance, and three of the Euclidean one, rough to smooth."""
 _LAPLACIANS = ("Laplacian", "L2 Laplacian")
 """The kernels that are tried first, with all weights; the others start from what suits these."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel by its name, on one coding of the table, with aᵖ as weights of the columns."""
+    """A kernel by its name, on one coding of the table, with aᵖ as weights of the columns.
+
+    Weights that are ``learnt`` started from these, and hold the width.
+    """
 
     coding: int
     power: float
     kernel: str
     width: float = 1.0
+    learnt: bool = False
 
     def wider(self, factor: float) -> Candidate:
         """Return the same with another width."""
@@ -101,30 +116,55 @@ class Coordinates:
     def __init__(self, Z: Array, Y: Array) -> None:
         self.Z, self._Y = Z, Y
         self._grams: dict[tuple[str, float], Gram] = {}
+        self._starts: dict[Candidate, Entry] = {}
+        self._learnt: dict[Candidate, tuple[Array, float]] = {}
 
     @cached_property
     def alignments(self) -> Array:
         """The centred alignment of each column."""
         return centred_alignments(self.Z[:ALIGNED_ROWS], self._Y[:ALIGNED_ROWS])
 
-    def weights(self, kernel: str, power: float) -> Array:
+    def weights(self, candidate: Candidate) -> Array:
         """Return the factors of the columns: aᵖ of an L1 distance, √aᵖ where squares are summed."""
-        weights = powers_of(self.alignments, power)
-        return weights if kernel == "Laplacian" else np.sqrt(weights)
+        if candidate.learnt:
+            return self._learn(candidate)[0]
+        weights = powers_of(self.alignments, candidate.power)
+        return weights if candidate.kernel == "Laplacian" else np.sqrt(weights)
+
+    def start_from(self, entry: Entry, kernel: str) -> Candidate:
+        """Return a candidate that will learn its weights from those of an entry."""
+        candidate = Candidate(entry.candidate.coding, entry.candidate.power, kernel, learnt=True)
+        self._starts[candidate] = entry
+        return candidate
+
+    def _learn(self, candidate: Candidate) -> tuple[Array, float]:
+        """Return factors of the columns, the greatest 1, and the width that belongs to them."""
+        if candidate not in self._learnt:
+            start, kernel = self._starts[candidate], RADIAL[candidate.kernel](1.0)
+            factors = self.weights(start.candidate) / _width(start.kernel)
+            found = learnt_weights(kernel, self.Z, self._Y, factors**kernel.power, start.alpha)
+            factors = found ** (1 / kernel.power)
+            top = float(factors.max())
+            self._learnt[candidate] = factors / top, 1 / top
+        return self._learnt[candidate]
 
     def gram(self, candidate: Candidate) -> Gram:
         """Return the matrix of a candidate; all widths share their distances."""
+        if candidate.learnt:
+            factors, width = self._learn(candidate)
+            rows = np.ascontiguousarray(self.Z * factors)
+            return Gram(RADIAL[candidate.kernel](width), rows, dtype=np.float64)
         key = (candidate.kernel, candidate.power)
         if key not in self._grams:
-            rows = np.ascontiguousarray(self.Z * self.weights(*key))
+            rows = np.ascontiguousarray(self.Z * self.weights(candidate))
             first = RADIAL[candidate.kernel]("median") if candidate.kernel in RADIAL else Linear()
             held = _STATISTIC_BYTES if len(rows) <= EXACT_ROWS else 0
-            self._grams[key] = Gram(first, rows, statistic_bytes=held, dtype=np.float64)
+            made = Gram(first, rows, statistic_bytes=held, dtype=np.float64)
+            self._grams.setdefault(key, made)  # another thread may have been faster
         gram = self._grams[key]
         if candidate.kernel not in RADIAL:
             return gram
-        median = float(getattr(gram.kernel, "length_scale"))  # noqa: B009
-        return gram.with_kernel(RADIAL[candidate.kernel](candidate.width * median))
+        return gram.with_kernel(RADIAL[candidate.kernel](candidate.width * _width(gram.kernel)))
 
 
 class Contest:
@@ -169,7 +209,7 @@ class Contest:
 
     def weights(self, candidate: Candidate) -> Array:
         """Return the factors of the columns of a candidate."""
-        return self._coordinates[candidate.coding].weights(candidate.kernel, candidate.power)
+        return self._coordinates[candidate.coding].weights(candidate)
 
     def alignments(self, coding: int) -> Array:
         """Return the alignments of the columns of a coding."""
@@ -179,7 +219,7 @@ class Contest:
     def usual_length(self) -> int:
         """About how many candidates are judged, unless widths have to grow."""
         first = len(POWERS) * len(_LAPLACIANS) * len(self._coordinates)
-        return first + _LEADERS * len(_FIRST_WIDTHS) + 2 * _NEAR
+        return first + _LEADERS * len(_FIRST_WIDTHS) + 2 * _NEAR + len(RADIAL)
 
     def run(self) -> None:
         """Judge candidates; Ctrl-C ends it as a deadline does, once there is one to choose."""
@@ -208,33 +248,45 @@ class Contest:
             for factor in (1 / _FINER, _FINER)
         )
         self._grow()
+        self._learn()
 
     def try_all(self, candidates: Iterable[Candidate]) -> None:
-        """Judge candidates that were not tried yet, while there is time."""
-        for candidate in candidates:
-            known = candidate in self._entries
-            no_width = candidate.kernel not in RADIAL and candidate.width != 1.0
-            late = bool(self._entries) and time.perf_counter() > self._deadline
-            if known or no_width:
-                continue
-            if late:
+        """Judge candidates that were not tried yet, one on each core, while there is time."""
+        new = [
+            candidate
+            for candidate in dict.fromkeys(candidates)
+            if candidate not in self._entries
+            and (candidate.kernel in RADIAL or candidate.width == 1.0)
+        ]
+        found: list[Entry | None] = [None] * len(new)
+        telling = Lock()
+
+        def task(at: int) -> None:
+            if (self._entries or at > 0) and time.perf_counter() > self._deadline:
                 self.stopped = TIME_LIMIT
                 return
-            self._entries[candidate] = self._judge(candidate)
+            found[at] = self._judge(new[at])
             if self._watch is not None:
-                done = len(self._entries)
-                best = max(entry.judged.score for entry in self._entries.values())
-                self._watch(done, max(done, self.usual_length), best)
+                with telling:
+                    there = [*self._entries.values(), *(e for e in found if e is not None)]
+                    best = max(entry.judged.score for entry in there)
+                    self._watch(len(there), max(len(there), self.usual_length), best)
+
+        try:
+            _parallel.run(task, range(len(new)), _parallel.thread_count())
+        finally:  # in their order, whoever was ready first: of equals the first one wins
+            self._entries |= {entry.candidate: entry for entry in found if entry is not None}
 
     def voters(self, most: int) -> list[Entry]:
-        """Return the best few whose distance to the best one is not more than its noise."""
-        best, *others = self.entries
-        near = [
-            entry
-            for entry in others
-            if best.judged.score - entry.judged.score <= best.judged.noise(entry.judged)
-        ]
-        return [best, *near[: most - 1]]
+        """Return the best few whose distance to the best one may be noise.
+
+        Learnt weights have seen the answers that judge them, and look better than they are: they
+        make up half of the vote at most.
+        """
+        best = self.entries[0].judged
+        near = [entry for entry in self.entries if _may_be_as_good(entry.judged, best)]
+        learnt = [entry for entry in near if entry.candidate.learnt][: (most + 1) // 2]
+        return [entry for entry in near if not entry.candidate.learnt or entry in learnt][:most]
 
     def _grow(self) -> None:
         """Go on to wider or narrower kernels while the best one is at the end of its widths."""
@@ -251,6 +303,18 @@ class Contest:
             else:
                 return
 
+    def _learn(self) -> None:
+        """Let the errors of rows that were left out move the weights of what was best so far."""
+        coding = self.entries[0].candidate.coding
+        coordinates = self._coordinates[coding]
+        if coordinates.Z.shape[1] > MOST_COLUMNS:
+            return
+        tried = [e for e in self.entries if e.candidate.coding == coding]
+        starts = {kernel: _nearest(kernel, tried) for kernel in RADIAL}
+        self.try_all(
+            coordinates.start_from(start, kernel) for kernel, start in starts.items() if start
+        )
+
     def _judge(self, candidate: Candidate) -> Entry:
         """Return the best penalty of a candidate, by leave-one-out from one spectrum."""
         began = time.perf_counter()
@@ -258,7 +322,8 @@ class Contest:
         n = len(self.Y)
         spectrum = spectrum_of(_matrix(gram, candidate), np.ones(n))
         scale = float(gram.diag().mean()) or 1.0
-        alphas = np.maximum(_PENALTIES * scale, 10 * spectrum.rounding)
+        penalties = _LEARNT_PENALTIES if candidate.learnt else _PENALTIES
+        alphas = np.maximum(penalties * scale, 10 * spectrum.rounding)
         path = ridge_path(spectrum, self.Y, alphas, np.ones(n), intercept=True)
         left_out = self.Y - path.residuals
         found = [self._measure(values, self.Y) for values in left_out]
@@ -267,11 +332,31 @@ class Contest:
         return Entry(candidate, gram.kernel, float(alphas[at]), found[at], left_out[at], seconds)
 
 
+def _may_be_as_good(judged: Judged, best: Judged) -> bool:
+    """Whether a score is behind the best one by noise, and by no more than its size.
+
+    A few large errors make much noise: a loss that is twice the least one is worse all the same.
+    """
+    behind = best.score - judged.score
+    return behind <= _NOISES * best.noise(judged) and behind <= abs(best.score)
+
+
+def _nearest(kernel: str, entries: Sequence[Entry]) -> Entry | None:
+    """Return the best entry with the distance of a kernel."""
+    power = RADIAL[kernel](1.0).power
+    near = [name for name, make in RADIAL.items() if make(1.0).power == power]
+    return next((entry for entry in entries if entry.candidate.kernel in near), None)
+
+
+def _width(kernel: Kernel) -> float:
+    return float(getattr(kernel, "length_scale"))  # noqa: B009
+
+
 def _matrix(gram: Gram, candidate: Candidate) -> GramMatrix:
     """Return the matrix that a candidate is judged on: exact, of few features, or on landmarks."""
     if candidate.kernel not in RADIAL:
         return gram_of(gram.kernel, gram.points)
-    if gram.shape[0] <= EXACT_ROWS:
+    if gram.shape[0] <= (_LEARNT_EXACT_ROWS if candidate.learnt else EXACT_ROWS):
         return gram
     found = approximate(gram.kernel, gram.points, Nystrom(LANDMARKS, "uniform"), "contest")
     assert found is not None

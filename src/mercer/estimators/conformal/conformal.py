@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._sklearn import Interval, StrOptions, num_samples
 from mercer._typing import Array, BoolArray, IntArray, Labels, Model, Objects, Seed, Targets
 from mercer.estimators.base import CheckedParameters, take_objects
+from mercer.estimators.conformal.band import Band
+from mercer.estimators.conformal.class_scores import class_scores, likelihoods
 from mercer.estimators.conformal.left_out import LeftOut
 from mercer.estimators.conformal.order_statistics import check_rows, spread, threshold
 from mercer.estimators.constructor import parameters
@@ -54,17 +56,21 @@ class Conformal(CheckedParameters, BaseEstimator):
     method : {"auto", "split", "cv+", "jackknife+", "full"}
         ``"auto"`` takes ``"jackknife+"`` where it has a closed form and there are at most 2,000
         rows, ``"cv+"`` for up to 2,000 rows, else ``"split"``.
-    measure : {"auto", "absolute", "local", "lac", "aps"}
+    measure : {"auto", "absolute", "local", "quantiles", "lac", "aps"}
         What makes a target unlikely. Of numbers: the absolute residual, or (``"local"``) the
         residual as a multiple of the machine's own standard deviation (``return_std``), or of a
-        second machine's prediction of ∣residual∣. Of classes: one minus the probability of the
-        class (``"lac"``: the smallest sets), or the probability of it and all that are likelier
-        (``"aps"``: sets that are larger where rows are harder); decision values stand in for
-        probabilities where there are none.
+        second machine's prediction of ∣residual∣, or (``"quantiles"``) how far it lies outside the
+        band of two machines, which is widened or narrowed until it keeps the promise. Of classes:
+        one minus the probability of the class (``"lac"``: the smallest sets), or the probability of
+        it and all that are likelier (``"aps"``: sets that are larger where rows are harder);
+        decision values stand in for probabilities where there are none.
     by_class : bool
         Whether the level is promised for each class apart.
     scale_estimator : estimator, optional
         The second machine of ``measure="local"``; a copy of ``estimator`` by default.
+    quantile_estimators : pair of estimators, optional
+        The lower and the upper end of ``measure="quantiles"``, such as
+        ``PenaltyRegressor(Quantile(0.05))`` and ``PenaltyRegressor(Quantile(0.95))``.
     cv : int
         The folds of ``"cv+"``.
     calibration_share : float
@@ -97,6 +103,7 @@ class Conformal(CheckedParameters, BaseEstimator):
     References
     ----------
     V. Vovk, A. Gammerman and G. Shafer, Algorithmic Learning in a Random World, 2005.
+    Y. Romano, E. Patterson and E. J. Candès, Conformalized quantile regression, NeurIPS 2019.
     R. F. Barber, E. J. Candès, A. Ramdas and R. J. Tibshirani, Predictive inference with the
     jackknife+, Annals of Statistics 49 (2021).
     I. Nouretdinov, T. Melluish and V. Vovk, Ridge regression confidence machine, ICML 2001.
@@ -109,6 +116,7 @@ class Conformal(CheckedParameters, BaseEstimator):
     measure: str = "auto"
     by_class: bool = False
     scale_estimator: Any = None
+    quantile_estimators: Any = None
     cv: int = 10
     calibration_share: float = 0.25
     random_state: Seed = None
@@ -117,8 +125,9 @@ class Conformal(CheckedParameters, BaseEstimator):
         "estimator": "no_validation",
         "level": [Interval(Real, 0, 1, closed="neither")],
         "method": [StrOptions({"auto", "split", "cv+", "jackknife+", "full"})],
-        "measure": [StrOptions({"auto", "absolute", "local", "lac", "aps"})],
+        "measure": [StrOptions({"auto", "absolute", "local", "quantiles", "lac", "aps"})],
         "scale_estimator": "no_validation",
+        "quantile_estimators": "no_validation",
         "cv": [Interval(Integral, 2, None, closed="left")],
         "calibration_share": [Interval(Real, 0, 1, closed="neither")],
     }
@@ -142,7 +151,7 @@ class Conformal(CheckedParameters, BaseEstimator):
             check_classification_targets(targets)
         self._measure = self._chosen_measure()
         self.method_ = self._chosen_method(num_samples(X))
-        self._machines: list[tuple[Any, IntArray, Any]] = []
+        self._machines: list[tuple[Band, IntArray]] = []
         self._left_out: LeftOut | None = None
         if self.method_ == "split":
             self._fit_split(X, targets)
@@ -171,16 +180,13 @@ class Conformal(CheckedParameters, BaseEstimator):
             centres, sizes = self._left_out.predictions(X), self.scores_
             return spread(centres - sizes, centres + sizes, self.level)
         if self.method_ == "split":
-            centre = np.asarray(self.estimator_.predict(X), dtype=float)
-            reach = threshold(self.scores_, self.level) * self._scales(self._parts, X)
-            return np.column_stack([centre - reach, centre + reach])
+            reach = np.array([threshold(self.scores_, self.level)])
+            return _in_order(np.hstack(self._machines[0][0].widened(X, reach)))
         lows = np.empty((num_samples(X), len(self.scores_)))
         highs = np.empty_like(lows)
-        for machine, rows, scale in self._machines:
-            centre = np.asarray(machine.predict(X), dtype=float)[:, None]
-            reach = self.scores_[rows] * self._scales((machine, scale), X)[:, None]
-            lows[:, rows], highs[:, rows] = centre - reach, centre + reach
-        return spread(lows, highs, self.level)
+        for band, rows in self._machines:
+            lows[:, rows], highs[:, rows] = band.widened(X, self.scores_[rows])
+        return _in_order(spread(lows, highs, self.level))
 
     def predict_set(self, X: Objects) -> BoolArray:
         """Return which classes are in the set of each object, one column for each class."""
@@ -189,8 +195,8 @@ class Conformal(CheckedParameters, BaseEstimator):
         if self.method_ == "split":
             return np.asarray(self._class_scores(self.estimator_, X) <= self._thresholds)
         above = np.zeros((num_samples(X), count))
-        for machine, rows, _ in self._machines:
-            new = self._class_scores(machine, X)
+        for band, rows in self._machines:
+            new = self._class_scores(band.machine, X)
             for c in range(count):
                 own = rows[self._codes[rows] == c] if self.by_class else rows
                 old = np.sort(self.scores_[own])
@@ -227,7 +233,11 @@ class Conformal(CheckedParameters, BaseEstimator):
         return "classes" if is_classifier(self.estimator) else "number"
 
     def _chosen_measure(self) -> str:
-        usable = {"number": ("absolute", "local"), "classes": ("lac", "aps"), "outliers": ("auto",)}
+        usable = {
+            "number": ("absolute", "local", "quantiles"),
+            "classes": ("lac", "aps"),
+            "outliers": ("auto",),
+        }
         possible = usable[self._kind]
         if self.measure == "auto":
             return possible[0]
@@ -247,6 +257,12 @@ class Conformal(CheckedParameters, BaseEstimator):
             )
         if self.method == "full" and self._measure != "absolute":
             raise InvalidParameter("Conformal: method='full' goes with measure='absolute'.")
+        if self._measure == "quantiles" and not _is_pair(self.quantile_estimators):
+            raise InvalidParameter(
+                "Conformal: measure='quantiles' needs quantile_estimators, a pair of estimators "
+                "for the lower and the upper end, such as PenaltyRegressor(Quantile(0.05)) and "
+                "PenaltyRegressor(Quantile(0.95))."
+            )
         if self._kind == "outliers":
             if self.method not in ("auto", "split"):
                 raise InvalidParameter("Conformal: outliers are found by method='split' alone.")
@@ -267,15 +283,15 @@ class Conformal(CheckedParameters, BaseEstimator):
         learn, calibrate = train_test_split(
             np.arange(count), test_size=kept, random_state=self.random_state, stratify=labels
         )
-        machine, scale = self._fitted(X, y, learn)
-        self.estimator_, self._parts = machine, (machine, scale)
+        band = self._fitted(X, y, learn)
+        machine = self.estimator_ = band.machine
+        self._machines.append((band, calibrate))
         rows = take_objects(X, calibrate)
         if self._kind == "outliers":
             self.scores_ = -np.asarray(machine.decision_function(rows), dtype=float).ravel()
             return
         if self._kind == "number":
-            found = np.abs(y[calibrate] - np.asarray(machine.predict(rows), dtype=float))
-            self.scores_ = found / self._scales(self._parts, rows)
+            self.scores_ = band.scores(rows, y[calibrate])
             return
         self.classes_ = np.asarray(machine.classes_)
         codes = self._class_codes(y[calibrate])
@@ -303,15 +319,14 @@ class Conformal(CheckedParameters, BaseEstimator):
                 self._check_classes(self._codes)
         self.scores_ = np.empty(count)
         for learn, rest in self._folds(y):
-            machine, scale = self._fitted(X, y, learn)
+            band = self._fitted(X, y, learn)
             rows = take_objects(X, rest)
             if self._kind == "number":
-                found = np.abs(y[rest] - np.asarray(machine.predict(rows), dtype=float))
-                self.scores_[rest] = found / self._scales((machine, scale), rows)
+                self.scores_[rest] = band.scores(rows, y[rest])
             else:
-                scores = self._class_scores(machine, rows)
+                scores = self._class_scores(band.machine, rows)
                 self.scores_[rest] = scores[np.arange(len(rest)), self._codes[rest]]
-            self._machines.append((machine, rest, scale))
+            self._machines.append((band, rest))
 
     def _folds(self, y: Array) -> Any:
         count = len(y) if self.method_ == "jackknife+" else min(self.cv, len(y))
@@ -320,48 +335,27 @@ class Conformal(CheckedParameters, BaseEstimator):
         kind = StratifiedKFold if self._kind == "classes" else KFold
         return kind(count, shuffle=True, random_state=self.random_state).split(y, y)
 
-    def _fitted(self, X: Objects, y: Targets, rows: IntArray) -> tuple[Any, Any]:
-        """Return a machine that learnt from some rows, and what scales its residuals."""
-        own, targets = take_objects(X, rows), None if y is None else y[rows]
-        machine = clone(self.estimator)
-        machine = machine.fit(own) if y is None else machine.fit(own, targets)
-        if self._measure != "local" or hasattr(machine, "sample_y"):
-            return machine, None
-        residuals = np.abs(targets - np.asarray(machine.predict(own), dtype=float))
-        scale = clone(self.estimator if self.scale_estimator is None else self.scale_estimator)
-        return machine, (scale.fit(own, residuals), float(residuals.mean()) or 1.0)
-
-    def _scales(self, parts: tuple[Any, Any], X: Objects) -> Array:
-        """Return what residuals are multiples of, for each object."""
-        machine, scale = parts
-        if self._measure != "local":
-            return np.ones(num_samples(X))
-        if scale is None:
-            return np.asarray(machine.predict(X, return_std=True)[1], dtype=float)
-        second, usual = scale
-        # A scale that is nearly 0 or below it would make a promise of nothing.
-        return np.asarray(np.maximum(second.predict(X), 0.1 * usual), dtype=float)
+    def _fitted(self, X: Objects, y: Targets, rows: IntArray) -> Band:
+        """Return a machine that learnt from some rows, and the band around it."""
+        own = take_objects(X, rows)
+        if y is None:
+            return Band(clone(self.estimator).fit(own))
+        scale = self.estimator if self.scale_estimator is None else self.scale_estimator
+        others = {"ends": self.quantile_estimators, "scale": scale}
+        return Band.fitted(self.estimator, own, y[rows], self._measure, others)
 
     def _class_codes(self, labels: Labels) -> IntArray:
         return np.asarray(np.searchsorted(self.classes_, labels), dtype=np.intp)
 
     def _class_scores(self, machine: Model, X: Objects) -> Array:
         """Return how unlikely each class is for each object."""
-        if hasattr(machine, "predict_proba"):
-            likely = np.asarray(machine.predict_proba(X), dtype=float)
-        else:
-            values = np.asarray(machine.decision_function(X), dtype=float)
-            likely = np.column_stack([-values, values]) if values.ndim == 1 else values
         if len(machine.classes_) != len(self.classes_):
             missing = sorted(set(self.classes_.tolist()) - set(machine.classes_.tolist()))
             raise InvalidInput(
                 f"Conformal: the class {missing[0]!r} has so few rows that a fold has none of it. "
                 "Give more rows, or leave the class out."
             )
-        if self._measure == "lac":
-            return np.asarray(1 - likely)
-        # Of equally likely classes each counts the others too: sets are a little larger then.
-        return np.asarray((likely[:, None, :] * (likely[:, None, :] >= likely[:, :, None])).sum(2))
+        return class_scores(likelihoods(machine, X), self._measure)
 
     def _class_thresholds(self, codes: IntArray) -> Array:
         if not self.by_class:
@@ -383,3 +377,15 @@ class Conformal(CheckedParameters, BaseEstimator):
             raise AttributeError(
                 f"{name} is not for {type(self.estimator).__name__}; take {right[self._kind]}."
             )
+
+
+def _is_pair(given: Any) -> bool:
+    pair = isinstance(given, list | tuple) and len(given) == 2
+    return pair and all(hasattr(estimator, "fit") for estimator in given)
+
+
+def _in_order(ends: Array) -> Array:
+    """Return intervals; one whose ends have passed each other is its middle alone."""
+    crossed = ends[:, 0] > ends[:, 1]
+    ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
+    return ends

@@ -27,10 +27,11 @@ from mercer._files.fields import (
     State,
     WrongState,
 )
-from mercer._sklearn import Interval, check_targets
+from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.base import _check_rows
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnProcess
 from mercer.estimators.gp.gp_base import (
     GaussianProcess,
     Likelihood,
@@ -44,6 +45,7 @@ from mercer.estimators.gp.gp_kernels import Parameters
 from mercer.estimators.gp.gp_landmarks import LandmarkLearner, LandmarkPosterior, likelihood_of
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level, check_definite
+from mercer.estimators.ridge.ridge_plan import read_targets
 from mercer.estimators.state import BY_ROW, KERNEL, check_points
 from mercer.exceptions import InvalidInput
 from mercer.generative.normal import Gaussian
@@ -66,14 +68,15 @@ from mercer.solvers.gp.evidence_ascent import Optimum
 
 
 @parameters
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, GaussianProcess):
+class GaussianProcessRegressor(
+    DrawnProcess, MultiOutputMixin, RegressorMixin, JudgedMachine, GaussianProcess
+):
     """Gaussian process regression with any kernel on any data.
 
     f ~ GP(0, k), y = f(x) + ε; the parameters of k maximise log N(y | 0, K + αI)
 
     A drop-in for ``sklearn.gaussian_process.GaussianProcessRegressor``, with its defaults;
-    ``GP(X, y)`` has better ones. ``kernel`` is one of mercer's; the common kernels of scikit-learn
-    are translated.
+    ``GP(X, y)`` has better ones. The common kernels of scikit-learn are taken, too.
 
     Parameters
     ----------
@@ -189,9 +192,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
         self._kernel = free.kernel
         self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
         self._noise_variances = noise
-        for name in ("_posterior", "L_", "evidence_bounds_", "residual_trace_"):
+        for name in ("_posterior", "L_", "evidence_bounds_", "residual_trace_", "certificate_"):
             self.__dict__.pop(name, None)
-        self.__dict__.pop("certificate_", None)  # that of an earlier fit
         runs = [(Statistics(), Status.OPTIMAL)]
         self._training = Training(self._train_points, self.y_train_, noise, runs, OPTIMAL_GAP)
         spec = Nystrom.of(self.approximation, type(self).__name__)
@@ -199,8 +201,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
             self._fit_landmarks(free, spec, budget)
             return self
         evidence = self._evidence()
-        family = evidence.family
-        found = self._solver(free).solve(evidence, family.gram(free.theta), budget)
+        found = self._solver(free).solve(evidence, evidence.family.gram(free.theta), budget)
         posterior, best = found.value, found.statistics.details["optimum"]
         self._warn_of(best, free, evidence.value)
         self.log_marginal_likelihood_value_ = best.value
@@ -436,7 +437,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, JudgedMachine, 
     def _read(self, X: Objects, y: Targets) -> tuple[Objects, Array]:
         self._require_targets(y)
         X = self._read_training(X, None)
-        targets = np.asarray(check_targets(y, multi_output=True, y_numeric=True), dtype=np.float64)
+        targets = read_targets(y)
         check_consistent_length(X, targets)
         _check_rows(X, type(self).__name__)
         if self._takes_vectors():

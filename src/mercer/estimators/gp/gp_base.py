@@ -152,6 +152,17 @@ class GaussianProcess(KernelMachine):
             return mean, np.repeat(deviation[:, None], count, -1) if count > 1 else deviation
         return mean
 
+    def white_noise(self, X: Objects) -> Array:
+        """Return what White() in the kernel adds to the variance of new objects."""
+        kernel: Kernel = vars(self).get("_kernel", self._prior_kernel())
+        points, others = kernel.encode(X), kernel.encode(X)
+        kernel = kernel.resolve(points)
+        variances = Evaluator(kernel, Pairs(points, None, None, np.float64)).diagonal()
+        # Equal objects that are not the same one share all but the noise.
+        apart = Evaluator(kernel, Pairs(points, others, None, np.float64)).dense()
+        spread = np.atleast_1d(vars(self).get("_y_train_std", 1.0))[0]
+        return np.asarray(spread**2 * (variances - np.diagonal(apart)))
+
     def _free(self, kernel: Kernel) -> Parameters:
         """Return what there is to learn of a settled kernel."""
         return parameters_of(self.kernel, kernel, self.fixed, self.bounds)
@@ -163,8 +174,8 @@ class GaussianProcess(KernelMachine):
             return
         warnings.warn(
             f"{type(self).__name__}: {' and '.join(names)} of {str(kernel)[:80]} stay as they are: "
-            "the evidence has no derivative for them. Choose them by GridSearchCV, or say that "
-            f"this is meant: fixed={names}.",
+            "the evidence has no derivative for them. Choose them by GridSearchCV, let "
+            f"GP(X, y, kernel) search them, or say that this is meant: fixed={names}.",
             UserWarning,
             stacklevel=caller_level(),
         )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel, Kernel as TheirKernel
 from sklearn.utils.multiclass import check_classification_targets
@@ -31,6 +31,7 @@ from mercer._sklearn import Interval, StrOptions, check_targets
 from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Targets
 from mercer.estimators.base import _check_rows
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnProbabilities
 from mercer.estimators.gp.gp_base import GaussianProcess
 from mercer.estimators.gp.gp_kernels import Parameters, parameters_of
 from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior, LatentFunction
@@ -38,6 +39,7 @@ from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.state import ROWS
 from mercer.exceptions import InvalidParameter
 from mercer.gram.kernel_family import KernelFamily
+from mercer.gram.radial_sum import values_between
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.evaluation import Evaluator, Pairs
@@ -48,6 +50,7 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.processes import ModeProblem
 from mercer.solvers.base import Budget
+from mercer.solvers.gp.evidence import few_threads
 from mercer.solvers.gp.evidence_ascent import Optimum
 from mercer.solvers.gp.laplace import LaplaceEvidence, logistic_mean
 
@@ -80,12 +83,28 @@ class Latent(LatentFunction):
         if not (np.diagonal(self.factor) > 0).all():
             raise WrongState("the parts of a latent function do not fit")
 
+    def mean(self, points: Points) -> Array:
+        """Return the means of the latent function at new points."""
+        return np.asarray(self._values(points)[0] @ self.weights)
+
     def moments(self, points: Points) -> tuple[Array, Array]:
         """Return the means and the variances of the latent function at new points."""
-        K = Evaluator(self.kernel, Pairs(self.points, points, None, np.float64)).dense()
-        half = solve_triangular(self.factor, self.root[:, None] * K, lower=True, check_finite=False)
-        own = Evaluator(self.kernel, Pairs(points, None, None, np.float64)).diagonal()
-        return K.T @ self.weights, own - np.einsum("ij,ij->j", half, half)
+        K, own = self._values(points)
+        mean = np.asarray(K @ self.weights)
+        K *= self.root
+        with few_threads(len(self.points)):
+            half, _ = dtrtrs(self.factor.T, K.T, lower=0, trans=1, overwrite_b=1)
+        return mean, own - np.einsum("ij,ij->j", half, half)
+
+    def _values(self, points: Points) -> tuple[Array, float | Array]:
+        """Return k of new and of training points, by rows, and k(x, x) of the new ones."""
+        new, rows = points.rows, self.points.rows
+        if new is not None and rows is not None:
+            found = values_between(self.kernel, new, rows)
+            if found is not None:
+                return found
+        K = Evaluator(self.kernel, Pairs(points, self.points, None, np.float64)).dense()
+        return K, Evaluator(self.kernel, Pairs(points, None, None, np.float64)).diagonal()
 
     def evidence(self, max_iter: int) -> LaplaceEvidence:
         """Return the evidence as a function of the parameters of the kernel."""
@@ -95,7 +114,7 @@ class Latent(LatentFunction):
 
 
 @parameters
-class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
+class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianProcess):
     """Gaussian process classification with any kernel on any data, by Laplace's approximation.
 
     f ~ GP(0, k), P(y = 1 | x) = σ(f(x)); several classes one against the rest, or in pairs
@@ -160,6 +179,8 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         "n_jobs": [Integral, None],
     }
 
+    _learnt: ClassVar[str] = "latents_"
+
     _: KW_ONLY
     max_iter_predict: int = 100
     warm_start: bool = False
@@ -209,12 +230,14 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
 
     def predict(self, X: Objects) -> Labels:
         """Return the class of each object."""
-        mean, _ = self._moments(X)
-        if self.n_classes_ == 2:
-            return self.classes_[(mean[0] > 0).astype(int)]
-        if self.multi_class == "one_vs_rest":
+        check_is_fitted(self)
+        if self.n_classes_ > 2 and self.multi_class == "one_vs_rest":
             # σ averaged keeps the order of classes better than the mean of f alone.
             return self.classes_[self._shares(X).argmax(axis=1)]
+        points = self._new_points(X)
+        mean = np.array([latent.mean(points) for latent in self.latents_])
+        if self.n_classes_ == 2:
+            return self.classes_[(mean[0] > 0).astype(int)]
         votes = np.zeros((mean.shape[1], self.n_classes_))
         for (a, b), part in zip(combinations(range(self.n_classes_), 2), mean, strict=True):
             votes[np.arange(len(part)), np.where(part > 0, b, a)] += 1
@@ -389,9 +412,12 @@ class GaussianProcessClassifier(ClassifierMixin, GaussianProcess):
         evidence = latent.evidence(self.max_iter_predict)
         return evidence.value_and_gradient(theta) if gradient else np.float64(evidence.value(theta))
 
-    def _moments(self, X: Objects) -> tuple[Array, Array]:
+    def _new_points(self, X: Objects) -> Points:
         X = self._read_new(X)
-        points = self.latents_[0].kernel.encode(X)
+        return self.latents_[0].kernel.encode(X)
+
+    def _moments(self, X: Objects) -> tuple[Array, Array]:
+        points = self._new_points(X)
         found = [latent.moments(points) for latent in self.latents_]
         return np.array([mean for mean, _ in found]), np.array([var for _, var in found])
 

@@ -176,6 +176,10 @@ class LandmarkLatent(LatentFunction):
 
     STATE: ClassVar[State] = {**LatentFunction.STATE, "posterior": A(LandmarkPosterior)}
 
+    def mean(self, points: Points) -> Array:
+        """Return the means of the latent function at new points."""
+        return self.posterior.mean(points)[:, 0]
+
     def moments(self, points: Points) -> tuple[Array, Array]:
         """Return the means and the variances of the latent function at new points."""
         return self.posterior.moments(points)

@@ -18,6 +18,7 @@ from mercer._sklearn import Interval, check_targets, num_samples
 from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.base import NamedKernelMachine, _check_rows
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnProbabilities
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights, warn_unfinished
@@ -36,7 +37,9 @@ from mercer.solvers.linear.logistic_newton import KernelLogisticNewton
 
 
 @parameters
-class KernelLogisticRegression(ClassifierMixin, JudgedMachine, NamedKernelMachine):
+class KernelLogisticRegression(
+    DrawnProbabilities, ClassifierMixin, JudgedMachine, NamedKernelMachine
+):
     r"""Logistic regression with any kernel on any data, exact and certified.
 
     min ½ Σ_c ‖f_c‖² + C Σ sᵢ (log Σ_c exp(f_c(xᵢ) + b_c) − f_y(xᵢ) − b_y),  y = yᵢ

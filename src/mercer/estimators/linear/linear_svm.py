@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
@@ -48,6 +48,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import MARGINS, DrawnClassifier, DrawnRegressor
 from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.linear_judge import judge_margins
@@ -66,8 +67,6 @@ from mercer.problems.linear import (
 )
 from mercer.solvers.base import Budget, Solution, Status
 from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, linear_solver
-
-_log = logging.getLogger(__name__)
 
 _SMALL = 1 << 14
 """Numbers in X up to which machines are fitted sooner than handed over to another thread."""
@@ -194,7 +193,7 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
         self.dual_coef_[:, kept] = np.column_stack([s.value.multipliers for s in solutions]).T
         self.n_iter_ = max(solution.statistics.iterations for solution in solutions)
         if self.verbose:
-            _log.info("%s: %r", type(self).__name__, self.certificate_)
+            sys.stdout.write(f"{type(self).__name__}: {self.certificate_!r}\n")
         unfinished = [s for s in solutions if s.status is not Status.OPTIMAL]
         if unfinished:
             worst = max(solution.certificate.relative_gap for solution in unfinished)
@@ -210,7 +209,9 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
 
 
 @parameters
-class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class LinearSVC(
+    DrawnClassifier, _LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEstimator
+):
     r"""Linear support vector classification, exact and certified, for many rows or features.
 
     min ½‖w‖² + Σ Cᵢ max(0, 1 − yᵢ w·x̃ᵢ)  or the squares of the maxima, x̃ = (x, intercept_scaling)
@@ -238,7 +239,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
     class_weight : dict or "balanced" or None
         Factors of C for each class.
     verbose : int
-        Whether the certificate is logged.
+        Whether the certificate is printed.
     random_state : int, RandomState or None
         The order in which coordinates are visited.
     max_iter : int
@@ -269,6 +270,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
 
     STATE: ClassVar[State] = {**_LinearMachine.STATE, "classes_": LABELS}
     check_state = check_linear_classes
+    _drawn_levels = MARGINS
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **_LinearParameters._parameter_constraints,
@@ -357,7 +359,7 @@ class LinearSVC(_LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEsti
 
 
 @parameters
-class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
+class LinearSVR(DrawnRegressor, _LinearMachine, RegressorMixin, LinearModel):
     r"""Linear support vector regression, exact and certified.
 
     min ½‖w‖² + Σ Cᵢ max(0, ∣yᵢ − w·x̃ᵢ∣ − ε)  or the squares of the maxima,
@@ -407,6 +409,9 @@ class LinearSVR(_LinearMachine, RegressorMixin, LinearModel):
     epsilon: float = 0.0
     loss: str = "epsilon_insensitive"
     intercept_scaling: float = 1.0
+
+    def _tube_width(self) -> float | None:
+        return float(self.epsilon)
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> LinearSVR:

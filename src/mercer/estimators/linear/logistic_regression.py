@@ -38,9 +38,11 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnProbabilities
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.reading import QuickReading
+from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
 from mercer.estimators.svm.classes import numbered
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -80,7 +82,14 @@ UNFINISHED = {
 
 
 @parameters
-class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, JudgedMachine):
+class LogisticRegression(
+    CallbackSupportMixin,
+    DrawnProbabilities,
+    QuickReading,
+    LinearClassifierMixin,
+    SparseCoefMixin,
+    JudgedMachine,
+):
     r"""Logistic regression for two or more classes, exact and certified.
 
     min ½(1 − ρ) Σ_c ‖w_c‖² + ρ Σ_c ‖w_c‖₁ + C Σ sᵢ (log Σ_c exp(w_c·xᵢ + b_c) − w_y·xᵢ − b_y)
@@ -117,8 +126,10 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, J
         See ``solver``.
     penalty : {"l1", "l2", "elasticnet"} or None
         The old name of the penalty; ``l1_ratio`` and ``C`` say it without a warning.
-    dual, random_state, verbose, n_jobs
+    dual, random_state, n_jobs
         Accepted for scikit-learn.
+    verbose : int
+        Whether a bar shows how far it is. Callbacks (``set_callbacks``) hear of every step.
 
     Attributes
     ----------
@@ -186,6 +197,7 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, J
         return tags
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None
     ) -> LogisticRegression:
@@ -207,8 +219,9 @@ class LogisticRegression(QuickReading, LinearClassifierMixin, SparseCoefMixin, J
         gram, problem = pose(
             X.astype(np.float64) if X.dtype != np.float64 else X, labels, weights, price, self, kept
         )
-        budget = Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP)
-        found = price.method().solve(problem, gram, budget, self._start(problem))
+        with watching(self, X, y, self.tol, bool(self.verbose)) as monitor:
+            limits = Budget(tol=self.tol, max_iter=self.max_iter, gap=OPTIMAL_GAP, monitor=monitor)
+            found = price.method().solve(problem, gram, limits, self._start(problem))
         self._await_judgement(
             Training(X, labels, weights, Training.runs_of([found]), OPTIMAL_GAP, self.tol)
         )

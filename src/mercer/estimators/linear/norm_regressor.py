@@ -18,8 +18,10 @@ from mercer._files.fields import COUNT, Number, Numbers, State
 from mercer._sklearn import Interval, LinearModel, fit_context
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.linear.penalty_judge import (
     constrained_norm,
     design_matrix,
@@ -43,7 +45,7 @@ Runs = list[tuple[Statistics, Status]]
 
 
 @parameters
-class NormRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
+class NormRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     r"""Linear regression with the least norm of the residuals, certified.
 
     min ‖y − Xw − b‖  in any Lp with p ≥ 1 or √(rᵀPr); with a ``radius`` t subject to ‖w‖ ≤ t
@@ -124,6 +126,8 @@ class NormRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     def fit(self, X: Objects, y: Targets) -> NormRegressor:
         """Fit the weights to the rows of X and their targets y."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        check_squares(X, "X")
+        check_squares(y, "y")
         A, b = design_matrix(X, bool(self.fit_intercept)), np.asarray(y, np.float64)
         self.interpolated_ = np.empty(0, np.intp)
         p, root = residual_norm(self.norm, len(b))

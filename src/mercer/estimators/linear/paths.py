@@ -15,6 +15,7 @@ from mercer._typing import Array, Objects, Parameter, Targets
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.magnitudes import check_range, check_squares
+from mercer.estimators.linear.ridge_weights import WeightPath
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
@@ -78,8 +79,9 @@ def enet_path(
     Returns
     -------
     alphas, coefs, dual_gaps : arrays of shape (α,), (columns, α) and (α,)
-        The gaps are those of the objective of :class:`ElasticNet`. Several targets come first in
-        the shape of the weights, (targets, columns, α).
+        A :class:`WeightPath`, which draws itself: ``lasso_path(X, y).plot()``. The gaps are those
+        of the objective of :class:`ElasticNet`. Several targets come first in the shape of the
+        weights, (targets, columns, α).
 
     Examples
     --------
@@ -125,7 +127,7 @@ def enet_path(
     warn_unfinished(certificates, tol)
     gaps = np.array([max(certificate.gap, 0.0) for certificate in certificates])
     rounds = [certificate.iterations for certificate in certificates]
-    return (alphas, coefs, gaps, rounds) if return_n_iter else (alphas, coefs, gaps)
+    return (alphas, coefs, gaps, rounds) if return_n_iter else WeightPath(alphas, coefs, gaps)
 
 
 def lasso_path(X: Objects, y: Targets, **options: Any) -> Any:

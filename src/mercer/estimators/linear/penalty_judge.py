@@ -34,7 +34,7 @@ def judge_norm(model: Model, X: Matrix, y: Array) -> Certificate:
     A, b = (A, b) if root is None else (root @ A, root @ b)
     gram, nu = FeatureGram.of_rows(A), model.multipliers_
     if model.radius is not None or p not in (1, 2, np.inf):
-        return constrained_norm(model, b, p, X.shape[1]).certify(PenaltyAnswer(x, nu), gram)
+        return constrained_norm(model, b, p, X.shape[1]).prove(PenaltyAnswer(x, nu), gram)
     if p == np.inf:
         return ChebyshevProblem(b).prove(VertexAnswer(x, nu, NO_ROWS), gram)
     return norm_problem(b, p).prove(PenaltyAnswer(x, nu), gram)

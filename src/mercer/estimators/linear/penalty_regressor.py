@@ -19,8 +19,10 @@ from mercer._files.fields import COUNT, NONE, Maybe, Numbers, OneOf, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.linear.penalty_judge import design_matrix, judge_penalties, penalty_of
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
@@ -33,7 +35,7 @@ from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 @renamed(n_starts="n_init")
 @parameters
-class PenaltyRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
+class PenaltyRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
     min Σ φ(yᵢ − w·xᵢ − b)
@@ -116,6 +118,8 @@ class PenaltyRegressor(AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
     def fit(self, X: Objects, y: Targets) -> PenaltyRegressor:
         """Fit the weights to the rows of X and their targets y."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        check_squares(X, "X")
+        check_squares(y, "y")
         A = design_matrix(X, bool(self.fit_intercept))
         penalty = penalty_of(self.penalty)
         _check_whole(penalty)

@@ -16,11 +16,12 @@ from mercer._files.fields import TEXT, Maybe, State
 from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range
-from mercer.estimators.linear.reading import QuickReading
+from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
@@ -33,7 +34,9 @@ from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 
 
 @parameters
-class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel):
+class Ridge(
+    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel
+):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 
     min ‖y − Xw − b‖² + α‖w‖²
@@ -128,17 +131,18 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, Lin
             weights = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
-        alphas = self._read_alphas(data.Y.shape[1])
         most = 10**6 if self.max_iter is None else self.max_iter
         budget = Budget(tol=self.tol * SHARPNESS, max_iter=most)
-        bounded = ElasticNetDescent(GramCache(data.design))
-        free = PlainLeastSquares() if self.positive else RidgeFactors(data.design)
-        solutions = []
-        for target, a in enumerate(alphas):
-            problem = data.problem(target, 0.0, float(a), self.positive)
-            method = bounded if self.positive and a > 0 else free
-            solutions.append(method.solve(problem, data.gram, budget))
+        with quiet_blas(X):
+            data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
+            alphas = self._read_alphas(data.Y.shape[1])
+            bounded = ElasticNetDescent(GramCache(data.design))
+            free = PlainLeastSquares() if self.positive else RidgeFactors(data.design)
+            solutions = []
+            for target, a in enumerate(alphas):
+                problem = data.problem(target, 0.0, float(a), self.positive)
+                method = bounded if self.positive and a > 0 else free
+                solutions.append(method.solve(problem, data.gram, budget))
         coef = np.stack([solution.value.w for solution in solutions])
         # The objective has no factors of one half.
         seen = [in_units(solution.certificate, 2.0) for solution in solutions]
@@ -152,7 +156,9 @@ class Ridge(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, Lin
         if self.fit_intercept:
             self.intercept_ = X.dtype.type(intercepts[0]) if y.ndim == 1 else intercepts
         rounds = np.array([solution.statistics.iterations for solution in solutions])
-        self.n_iter_: Any = rounds if rounds.any() else None
+        # One factorisation is one round of a method that has rounds in scikit-learn.
+        counted = self.positive or self.solver in ("lsqr", "sag", "saga")
+        self.n_iter_: Any = np.maximum(rounds, 1) if counted else None
         usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
         chosen = "lbfgs" if self.positive else usual
         self.solver_ = chosen if self.solver == "auto" else self.solver

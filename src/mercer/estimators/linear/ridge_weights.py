@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ from scipy import linalg
 from sklearn.utils.validation import check_array
 
 from mercer import _memory
-from mercer._typing import Array, Objects, Targets
+from mercer._plot.weight_paths import draw_weight_path
+from mercer._typing import Array, Axes, Objects, Targets
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.magnitudes import check_range, check_squares
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -24,7 +26,7 @@ _MOST = 10.0
 
 
 class WeightPath(NamedTuple):
-    """The weights of ridge regression for many α.
+    """The weights of a linear model for many α, from :func:`ridge_path` or :func:`lasso_path`.
 
     Attributes
     ----------
@@ -47,6 +49,27 @@ class WeightPath(NamedTuple):
     alphas: Array
     coefs: Array
     dual_gaps: Array
+
+    def plot(self, ax: Axes = None, *, names: Sequence[str] | None = None) -> Any:
+        """Draw each weight against α, which falls to the right, the largest ones named.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; new axes by default.
+        names : sequence of str, optional
+            What the columns are called.
+        """
+        if self.coefs.ndim != 2:
+            raise InvalidInput(
+                f"WeightPath.plot draws one target, and there are {len(self.coefs)}. Draw them one "
+                "by one: path._replace(coefs=path.coefs[0]).plot()."
+            )
+        if names is not None and len(names) != len(self.coefs):
+            raise InvalidInput(
+                f"WeightPath.plot: {len(names)} names for {len(self.coefs)} columns; one each."
+            )
+        return draw_weight_path(self.alphas, self.coefs, names, ax)
 
 
 def ridge_path(

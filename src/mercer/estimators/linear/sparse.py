@@ -25,6 +25,7 @@ from mercer._sklearn import (
 )
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
@@ -45,7 +46,9 @@ SHARPNESS = 1e-2
 
 
 @parameters
-class ElasticNet(QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel):
+class ElasticNet(
+    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel
+):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio

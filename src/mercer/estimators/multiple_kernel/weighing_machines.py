@@ -194,7 +194,7 @@ class MultipleKernelRegressor(WeightedMachine, SVR):
         C = chosen_value(self, "C") * training.weights[rows]
         problem = qp.regressor(training.targets[rows], C, self.epsilon)
         coefficients = np.zeros(len(training.points))
-        coefficients[self.support_] = self.expansion_coefficients().ravel()
+        coefficients[self.support_] = np.asarray(self.dual_coef_).ravel()
         beta = split_multipliers(coefficients[rows], problem)
         return PublishedAnswer([(rows, problem)], [beta], [np.asarray(self.intercept_)])
 

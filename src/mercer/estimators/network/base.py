@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
@@ -53,7 +53,6 @@ from mercer.solvers.network.stochastic import (
     Training,
 )
 
-_log = logging.getLogger(__name__)
 _STOCHASTIC = ("sgd", "adam")
 _USUAL_BATCH = 200
 """Rows of a batch for ``batch_size="auto"``, as in scikit-learn."""
@@ -295,7 +294,9 @@ class MultilayerPerceptron(TrainingParameters):
             self._optimizer, self._batch(len(problem.Y)), random, self.shuffle,
             self.n_iter_no_change, score,
         )  # fmt: skip
-        budget = Budget(tol=self.tol, max_iter=1 if part else self.max_iter, monitor=self._logger())
+        budget = Budget(
+            tol=self.tol, max_iter=1 if part else self.max_iter, monitor=self._printer()
+        )
         found = method.solve(problem, FeatureGram(Features.numbered(X)), budget, self._course())
         self.n_iter_ = found.statistics.iterations
         self._record(found.value)
@@ -332,16 +333,16 @@ class MultilayerPerceptron(TrainingParameters):
         else:
             self.best_loss_ = course.best_loss
 
-    def _logger(self) -> Callable[[float], bool] | None:
+    def _printer(self) -> Callable[[float], bool] | None:
         if not self.verbose:
             return None
         epochs = count(1)
 
-        def log(loss: float) -> bool:
-            _log.info("Iteration %d, loss = %.8f", next(epochs), loss)
+        def write(loss: float) -> bool:
+            sys.stdout.write(f"Iteration {next(epochs)}, loss = {loss:.8f}\n")
             return False
 
-        return log
+        return write
 
     def _set_aside(
         self, X: Matrix, problem: NetworkLoss, random: np.random.RandomState

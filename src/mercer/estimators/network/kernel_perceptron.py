@@ -42,6 +42,7 @@ from mercer._typing import (
 )
 from mercer.estimators.base import NamedKernelMachine, _check_rows, take_objects
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnClassifier
 from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.network.perceptron import perceptron_criterion
 from mercer.estimators.state import KERNEL, MISTAKES, check_classes, check_points
@@ -58,11 +59,15 @@ from mercer.solvers.network.online_rules import (
     MistakeCounts,
     bound_on_mistakes,
     held,
+    least_point_of_products,
 )
+
+_MOST_CELLS = 20_000_000
+"""Products of a working set with all rows that are kept: 160 megabytes."""
 
 
 @parameters
-class KernelPerceptron(ClassifierMixin, NamedKernelMachine):
+class KernelPerceptron(DrawnClassifier, ClassifierMixin, NamedKernelMachine):
     r"""The perceptron with any kernel on any data.
 
     f = Σ cᵢyᵢ k(xᵢ, ·) + b;  cᵢ ← cᵢ + 1,  b ← b + yᵢ  whenever  yᵢ f(xᵢ) ≤ 0
@@ -319,4 +324,11 @@ def _bound(gram: GramMatrix, problem: SignedRows, found: MistakeCounts) -> Mista
     own = signs * found.f
     # The learnt function separates too: its norm is √(Σ cᵢyᵢ f(xᵢ)).
     norm = math.sqrt(max(float(found.counts @ own), 0.0))
-    return bound_on_mistakes(rows, gram.diag() + one, own, norm, found.clean)
+    return bound_on_mistakes(
+        least_point_of_products(rows),
+        gram.diag() + one,
+        own,
+        norm,
+        found.clean,
+        _MOST_CELLS // len(own),
+    )

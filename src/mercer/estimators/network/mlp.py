@@ -19,7 +19,9 @@ from mercer._files.fields import LABELS, TEXT, State, WrongState
 from mercer._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from mercer._typing import Array, Matrix, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnProbabilities, DrawnRegressor
 from mercer.estimators.network.base import MultilayerPerceptron, takes_parts
+from mercer.estimators.network.drawn_course import DrawnCourse
 from mercer.exceptions import InvalidInput, InvalidParameter, InvalidType
 
 _READ: dict[str, Any] = {
@@ -30,7 +32,7 @@ _READ: dict[str, Any] = {
 
 
 @parameters
-class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
+class MLPClassifier(DrawnCourse, DrawnProbabilities, ClassifierMixin, MultilayerPerceptron):
     r"""A network of neurons for classes.
 
     min (1/n) Σ ℓ(yᵢ, f(xᵢ)) + α/2n Σ‖Wˡ‖²,  f = Wᴸφ(… φ(W¹x + b¹) …) + bᴸ
@@ -66,7 +68,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
         It ends when the loss has not fallen by ``tol`` for ``n_iter_no_change`` epochs; with all
         rows at once, when no slope exceeds it (the norm of the slopes, with "descent").
     verbose : bool
-        Whether the course is logged.
+        Whether the loss of each epoch is printed.
     warm_start : bool
         Whether a fit starts from the last one.
     momentum, nesterovs_momentum
@@ -224,7 +226,7 @@ class MLPClassifier(ClassifierMixin, MultilayerPerceptron):
 
 
 @parameters
-class MLPRegressor(RegressorMixin, MultilayerPerceptron):
+class MLPRegressor(DrawnCourse, DrawnRegressor, RegressorMixin, MultilayerPerceptron):
     r"""A network of neurons for numbers.
 
     min (1/n) Σ ½‖yᵢ − f(xᵢ)‖² + α/2n Σ‖Wˡ‖²,  f = ψ(Wᴸφ(… φ(W¹x + b¹) …) + bᴸ)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
+import sys
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from mercer import _parallel
-from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Number, Numbers, State
 from mercer._sklearn import (
     Interval,
@@ -43,17 +42,19 @@ from mercer._typing import (
 )
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.reading import QuickReading, are_plain, are_plain_labels
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes
+from mercer.estimators.svm.classes import numbered
 from mercer.exceptions import InvalidInput, NumericalOverflow
 from mercer.gram.feature_gram import FeatureGram
-from mercer.kernels.features import Features
 from mercer.problems.mistakes import OnlineLoss, SignedRows
 from mercer.solvers.base import Budget, Solution
 from mercer.solvers.network.online_rules import OnlineRule, OnlineWeights
 
-_log = logging.getLogger(__name__)
 _LARGEST_WEIGHT = 1e150
 """Products of two such numbers are floats, and sums of many such products too."""
+_SMALL = 1 << 16
+"""Numbers in X up to which functions are learnt sooner than handed over to another thread."""
 _MOST_SEED = int(np.iinfo(np.int32).max)
 """Seeds are drawn below this, as scikit-learn draws them."""
 
@@ -62,7 +63,7 @@ Trained = list[Solution[OnlineWeights]]
 
 
 @parameters
-class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class OnlineClassifier(QuickReading, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     """A linear classifier that learns row by row; several classes are one against the others."""
 
     _loss: ClassVar[OnlineLoss]
@@ -132,9 +133,10 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
             Factors of the step for each row.
         """
         X, y = self._read(X, y, reset=True)
-        check_classification_targets(y)
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
         before = getattr(self, "coef_", None), getattr(self, "intercept_", None)
-        self.classes_ = np.unique(y)
+        self.classes_, _ = numbered(y)
         if len(self.classes_) < 2:
             raise InvalidInput(
                 "The number of classes has to be greater than one; got 1 class. "
@@ -208,6 +210,10 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
         return float(self.eta0)
 
     def _read(self, X: Objects, y: Targets, reset: bool) -> tuple[Matrix, Targets]:
+        if reset and are_plain(X, "C") and are_plain_labels(y, len(X)):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
         read: tuple[Matrix, Targets] = validate_data(
             self,
             X,
@@ -243,8 +249,11 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
             self.intercept_[:] = b
 
     def _train(self, X: Matrix, y: Targets, sample_weight: SampleWeights, epochs: int) -> Trained:
-        weights = check_sample_weight(sample_weight, X, dtype=np.float64)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        weights, factors = np.ones(X.shape[0]), np.ones(len(self.classes_))
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, X, dtype=np.float64)
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         binary = len(self.classes_) == 2
         positives = [1] if binary else list(range(len(self.classes_)))
         # One split for all classes, and seeds in the order in which scikit-learn draws them.
@@ -257,14 +266,14 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
             if binary
             else [np.random.RandomState(s) for s in random.randint(_MOST_SEED, size=len(positives))]
         )
-        rows = np.setdiff1d(np.arange(len(y)), held)
+        rows = np.setdiff1d(np.arange(len(y)), held) if held.size else None
         eta = self._step_size(X, float(weights.max()) * float(factors.max()))
         results: list[Any] = [None] * len(positives)
         seeds = []
         for source in sources:
             source.randint(1, _MOST_SEED)
             seeds.append(int(source.randint(_MOST_SEED)))
-        gram = FeatureGram(Features.numbered(X))
+        gram = FeatureGram.of_rows(X)
         tol = -math.inf if self.tol is None else float(self.tol)
         budget = Budget(tol=tol, max_iter=epochs)
 
@@ -277,7 +286,8 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
             start = OnlineWeights(self.coef_[at], float(self.intercept_[at]))
             results[at] = rule.solve(self._problem(signs, rates, rows), gram, budget, start)
 
-        _parallel.run(task, range(len(positives)), _parallel.thread_count())
+        small = X.shape[0] * X.shape[1] <= _SMALL
+        _parallel.run(task, range(len(positives)), 1 if small else _parallel.thread_count())
         self.coef_ = np.stack([result.value.w for result in results])
         self.intercept_ = np.array([result.value.b for result in results])
         if not np.abs(self.coef_).max() < _LARGEST_WEIGHT:
@@ -290,15 +300,13 @@ class OnlineClassifier(AtomicFit, LinearClassifierMixin, SparseCoefMixin, BaseEs
         self.t_ += self.n_iter_ * X.shape[0]
         if self.verbose:
             for result in results:
-                _log.info(
-                    "%s: %d epochs, loss %g",
-                    type(self).__name__,
-                    result.statistics.iterations,
-                    result.value.losses[-1],
+                sys.stdout.write(
+                    f"{type(self).__name__}: {result.statistics.iterations} epochs, loss "
+                    f"{result.value.losses[-1]:g}\n"
                 )
         return results
 
-    def _problem(self, signs: Array, rates: Array, rows: IntArray) -> SignedRows:
+    def _problem(self, signs: Array, rates: Array, rows: IntArray | None) -> SignedRows:
         share = {None: 0.0, "l2": 0.0, "l1": 1.0, "elasticnet": float(self.l1_ratio)}[self.penalty]
         alpha = 0.0 if self.penalty is None else float(self.alpha)
         l1, l2 = alpha * share, alpha * (1 - share)

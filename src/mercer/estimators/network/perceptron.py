@@ -16,20 +16,34 @@ from mercer._files.fields import TEXT, ListOf, Maybe, Number, State
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, IntArray, Labels, Matrix, Objects, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnClassifier
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.network.drawn_course import DrawnCourse
 from mercer.estimators.network.online import OnlineClassifier, Trained
 from mercer.estimators.state import MISTAKES
 from mercer.exceptions import InvalidInput
 from mercer.problems.mistakes import OnlineLoss
 from mercer.solvers.base import Status
-from mercer.solvers.network.online_rules import MistakeBound, bound_on_mistakes
+from mercer.solvers.network.online_rules import (
+    MOST_DOUBTFUL,
+    MistakeBound,
+    bound_on_mistakes,
+    least_point_of_rows,
+)
 
 _AUTO = 0.1
 """The share of the longest stable step that ``eta0="auto"`` takes."""
+_KEPT: State = {"status_": Maybe(TEXT), "loss_curve_": Maybe(ListOf(Number(finite=False)))}
+
+_SAMPLE = 2_000
+"""Rows of which it is first asked whether there is a separator."""
+_FEW_COLUMNS = 30
+"""Columns up to which the few rows of a doubtful function decide whether there is a separator: the
+hull of that many more rows than columns most often holds the origin, where there is none."""
 
 
 @parameters
-class Perceptron(OnlineClassifier):
+class Perceptron(DrawnCourse, DrawnClassifier, OnlineClassifier):
     r"""The perceptron: a mistake on row i moves the weights by η yᵢ xᵢ.
 
     w ← w + η yᵢ xᵢ,  b ← b + η yᵢ  whenever  yᵢ(w·xᵢ + b) ≤ 0
@@ -59,7 +73,7 @@ class Perceptron(OnlineClassifier):
     shuffle : bool
         Whether each epoch has an order of its own.
     verbose : int
-        Whether the course is logged.
+        Whether the epochs and the loss at the end are printed.
     eta0 : float
         The step η.
     n_jobs : int, optional
@@ -83,6 +97,8 @@ class Perceptron(OnlineClassifier):
     mistake_bound_ : array of shape (functions,)
         (R/γ)²; inf where no separator was found, or the rule was another one (penalties, weights,
         rows set aside, a start other than zero).
+    loss_curve_ : list of float
+        The mean of max(0, −yᵢf(xᵢ)) seen in each epoch, averaged over the functions.
     status_ : str
         ``optimal`` where all rows are right; ``stalled`` where ``tol`` ended it before,
         ``max_iter`` where the number of epochs did.
@@ -102,7 +118,7 @@ class Perceptron(OnlineClassifier):
     """
 
     _loss = OnlineLoss.PERCEPTRON
-    STATE: ClassVar[State] = {**OnlineClassifier.STATE, **MISTAKES, "status_": Maybe(TEXT)}
+    STATE: ClassVar[State] = {**OnlineClassifier.STATE, **MISTAKES, **_KEPT}
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnlineClassifier._parameter_constraints,
         "n_jobs": [None, int],
@@ -128,6 +144,7 @@ class Perceptron(OnlineClassifier):
                 ).mistakes
             bounds.append(bound)
         self.mistake_bound_: Array = np.array(bounds)
+        self.loss_curve_: list[float] = _mean_losses(results, self.n_iter_)
         unfinished = [str(result.status) for result in results if not result.value.clean]
         self.status_ = unfinished[0] if unfinished else str(Status.OPTIMAL)
 
@@ -151,7 +168,7 @@ class Perceptron(OnlineClassifier):
 
 
 @parameters
-class Adaline(OnlineClassifier):
+class Adaline(DrawnCourse, DrawnClassifier, OnlineClassifier):
     r"""Adaline: the adaptive linear neuron of Widrow and Hoff.
 
     w ← w + η (yᵢ − w·xᵢ − b) xᵢ,  b ← b + η (yᵢ − w·xᵢ − b),  yᵢ = ±1
@@ -213,10 +230,16 @@ class Adaline(OnlineClassifier):
         return self.eta_
 
     def _after(self, X: Matrix, y: Targets, results: Trained, plain: bool) -> None:
-        epochs = range(self.n_iter_)
-        curves = [result.value.losses for result in results]
-        losses = [[curve[min(e, len(curve) - 1)] for curve in curves] for e in epochs]
-        self.loss_curve_: list[float] = [float(np.mean(row)) for row in losses]
+        self.loss_curve_: list[float] = _mean_losses(results, self.n_iter_)
+
+
+def _mean_losses(results: Trained, epochs: int) -> list[float]:
+    """Return the loss of each epoch, averaged over functions; one that ended keeps its last."""
+    curves = [result.value.losses for result in results]
+    return [
+        float(np.mean([curve[min(epoch, len(curve) - 1)] for curve in curves]))
+        for epoch in range(epochs)
+    ]
 
 
 def perceptron_criterion(values: Array, y: Targets, classes: Labels) -> float:
@@ -248,16 +271,31 @@ def separation(
     clean : bool
         Whether (w, b) is a separator.
     """
+    n, columns = X.shape
+    step = n // _SAMPLE
+    if not clean and columns > _FEW_COLUMNS and n > MOST_DOUBTFUL:
+        radius = float(np.sqrt(_squares(X).max() + intercept))
+        return MistakeBound(radius, 0.0, radius)
+    if not clean and step > 1:
+        # Where no separator of some rows is there, none of all is.
+        some = slice(None, None, step)
+        found = separation(X[some], signs[some], w, b, intercept, clean)
+        if found.widest == 0:
+            return found
     one = 1.0 if intercept else 0.0
     own = signs * (X @ w + b)
 
-    def rows(index: IntArray) -> Array:
-        products = X[index] @ X.T
-        dense = products.toarray() if sparse.issparse(products) else products
-        return np.asarray((dense + one) * np.outer(signs[index], signs), np.float64)
+    def signed(index: IntArray) -> Array:
+        some = X[index].toarray() if sparse.issparse(X) else X[index]
+        Z = np.column_stack([some, np.full(len(index), one)]).astype(np.float64, copy=False)
+        return Z * signs[index, None]
+
+    def at_rows(p: Array) -> Array:
+        return np.asarray(signs * (X @ p[:-1] + one * p[-1]))
 
     norm = float(np.sqrt(w @ w + one * b * b))
-    return bound_on_mistakes(rows, _squares(X) + one, own, norm, clean)
+    hulls = least_point_of_rows(signed, at_rows)
+    return bound_on_mistakes(hulls, _squares(X) + one, own, norm, clean)
 
 
 def _squares(X: Matrix) -> Array:

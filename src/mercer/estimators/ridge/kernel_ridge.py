@@ -28,6 +28,7 @@ from mercer._sklearn import Interval, StrOptions, num_samples
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, NamedKernelMachine, _check_rows, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import (
     KernelArgument,
@@ -77,7 +78,9 @@ from mercer.solvers.ridge_systems import METHODS, RidgeSolver
 
 
 @parameters
-class KernelRidge(MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMachine):
+class KernelRidge(
+    DrawnRegressor, MultiOutputMixin, RegressorMixin, JudgedMachine, NamedKernelMachine
+):
     """Kernel ridge regression with any kernel on any data.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖², solved by (K + λW⁻¹)c + b = y, f = Σ cᵢ k(xᵢ, ·)

@@ -24,6 +24,7 @@ from mercer._typing import (
 )
 from mercer.estimators.base import NamedKernelMachine, _check_rows, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnClassifier
 from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.linear.logistic_regression import read_classes, read_weights
@@ -53,7 +54,7 @@ _STEPS = 1000
 
 
 @parameters
-class KernelRidgeClassifier(ClassifierMixin, JudgedMachine, NamedKernelMachine):
+class KernelRidgeClassifier(DrawnClassifier, ClassifierMixin, JudgedMachine, NamedKernelMachine):
     """Classes by kernel ridge regression on labels of ±1, one function for each class.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖² with yᵢ = 1 in the class and −1 elsewhere

@@ -12,6 +12,11 @@ import numpy as np
 from mercer._sklearn import check_sample_weight, check_targets
 from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, FitPlan, Functions
+from mercer.estimators.linear.magnitudes import (
+    LARGEST_SQUARES,
+    check_squares,
+    sum_of_squares,
+)
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.linalg.shifted import solve_shifts
 from mercer.solvers.svm.box_qp import Scratch
@@ -116,8 +121,13 @@ def _without_bias(x: Array, ones: Array) -> tuple[Array, float]:
 
 
 def read_targets(y: Targets) -> Array:
-    """Return checked targets."""
-    return np.asarray(check_targets(y, multi_output=True, y_numeric=True), dtype=np.float64)
+    """Return checked targets; an array of numbers with finite squares needs no further look."""
+    plain = type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2) and y.size
+    if plain and sum_of_squares(y) <= LARGEST_SQUARES:
+        return y  # type: ignore[no-any-return]
+    targets = np.asarray(check_targets(y, multi_output=True, y_numeric=True), dtype=np.float64)
+    check_squares(targets, "y")
+    return targets
 
 
 def read_weights(sample_weight: SampleWeights, count: int) -> Array:

@@ -13,7 +13,9 @@ from mercer._files.fields import State, WrongState
 from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import Training
+from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.state import BY_ROW, CONSTANTS
 from mercer.exceptions import InvalidInput
@@ -22,7 +24,7 @@ from mercer.problems.manifold import ManifoldProblem, Roughness
 
 
 @parameters
-class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
+class LaplacianRidge(DrawnRegressor, MultiOutputMixin, RegressorMixin, LaplacianMachine):
     r"""Kernel ridge regression for few targets and many points without one.
 
     min ½ Σ (yᵢ − f(xᵢ) − b)² + ½λ‖f‖² + ½μ fᵀLf,  f = Σ cⱼ k(xⱼ, ·)
@@ -147,6 +149,7 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, LaplacianMachine):
                 y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
             )
         )
+        check_squares(targets[np.isfinite(targets)], "y")
         without = np.flatnonzero(np.isnan(targets.reshape(len(targets), -1)).all(axis=0))
         if len(without):
             which = "" if targets.ndim == 1 else f" in column {without[0]}"

@@ -12,6 +12,8 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, A, Numbers, State
+from mercer._plot import Cloud
+from mercer._plot.edges import draw_edges
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import (
     Array,
@@ -24,6 +26,7 @@ from mercer._typing import (
     Targets,
 )
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnClassifier, Held
 from mercer.estimators.judged import Training
 from mercer.estimators.semi.laplacian import LaplacianMachine, Pose
 from mercer.estimators.semi.unlabelled import PartialLabels, partial_labels
@@ -42,7 +45,7 @@ from mercer.solvers.warped_kernel import WarpedKernelSolver
 
 
 @parameters
-class LaplacianSVC(ClassifierMixin, LaplacianMachine):
+class LaplacianSVC(DrawnClassifier, ClassifierMixin, LaplacianMachine):
     r"""Support vector machine for few labels and many unlabelled points.
 
     min ½‖f‖² + C Σ max(0, 1 − yᵢ(f(xᵢ) + b))² + ½μ fᵀLf,  f = Σ cⱼ k(xⱼ, ·); with
@@ -194,6 +197,14 @@ class LaplacianSVC(ClassifierMixin, LaplacianMachine):
     def predict(self, X: Objects) -> Labels:
         """Return the class of each object."""
         return self._decide(self._values(X))
+
+    def _held(self) -> Held:
+        return Held(self._fit_points.rows, self.transduction_)
+
+    def _draw_below(self, ax: Any, cloud: Cloud) -> None:
+        rows = self._fit_points.rows
+        if rows is not None and rows.shape[1] == 2:
+            draw_edges(ax, rows, self.graph_)
 
     @property
     def _plain(self) -> bool:

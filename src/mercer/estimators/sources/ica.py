@@ -23,6 +23,7 @@ from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS
+from mercer.estimators.subspace.drawn_projections import DrawnSources
 from mercer.exceptions import GaussianSourcesWarning, InvalidInput, InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.kernels.features import Features
@@ -46,7 +47,9 @@ _ROUGH = Budget(tol=1e-3, max_iter=50)
 
 
 @parameters
-class LinearSources(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearSources(
+    DrawnSources, AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """What models with sources s = W(x − mean) share."""
 
     n_components: int | None = None

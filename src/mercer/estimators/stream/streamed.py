@@ -21,6 +21,8 @@ from mercer._sklearn import Interval
 from mercer._typing import Array, Objects, SampleWeights, Targets
 from mercer.estimators.base import NamedKernelMachine
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor
+from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.on_landmarks import (
     judge_regression,
@@ -44,7 +46,7 @@ from mercer.landmarks.choose import Nystrom, choose_landmarks
 from mercer.landmarks.chunks import CHUNK_ROWS, ArrayChunks, Chunk, Chunks, chunks_in, join_rows
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.landmarks.passes import Passes
-from mercer.problems.certificate import Certificate
+from mercer.problems.certificate import OPTIMAL_GAP, Certificate
 from mercer.problems.landmark_squares import LandmarkFunctions
 from mercer.solvers.base import Budget, Solution
 
@@ -70,10 +72,11 @@ class EncodingCheck:
 
 
 @parameters
-class StreamedMachine(CallbackSupportMixin, NamedKernelMachine):
+class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
     """A machine whose answer is f(x) = Σⱼ aⱼ k(zⱼ, x) + b over landmarks zⱼ.
 
-    It sees its data in pieces, again and again, and keeps the landmarks only.
+    It sees its data in pieces, again and again, and keeps the landmarks only. Data in memory are
+    judged as a whole when somebody asks; others by the last pass over them.
     """
 
     STATE: ClassVar[State] = {
@@ -250,17 +253,37 @@ class StreamedMachine(CallbackSupportMixin, NamedKernelMachine):
         for _, chunk in chunks.ahead(range(len(chunks))):
             yield f(chunk.X) + self._constants
 
-    def _publish(self, found: Solution[LandmarkFunctions], gram: LandmarkGram) -> None:
+    def _publish(
+        self,
+        found: Solution[LandmarkFunctions],
+        gram: LandmarkGram,
+        X: Objects,
+        y: Targets,
+        sample_weight: SampleWeights,
+    ) -> None:
         gram.passes.close()
         self._landmark_points = gram.basis.points
         self._coefficients, self._constants = found.value.coefficients(gram), found.value.constants
-        self.certificate_ = found.certificate
         self.n_iter_ = found.certificate.iterations
+        if y is None or isinstance(X, np.memmap) or getattr(X, "size", 0) > _LARGE_VALUES:
+            self.__dict__.pop("_training", None)  # that of an earlier fit
+            self.certificate_ = found.certificate
+        else:
+            weights = read_weights(sample_weight, self.n_rows_)
+            runs = Training.runs_of([found])
+            self._await_judgement(Training(X, y, weights, runs, OPTIMAL_GAP))
         warn_early(type(self).__name__, found.status)
+
+    def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        """Return the certificate of the fitted machine, computed from its training data."""
+        raise NotImplementedError
+
+    def _judge_training(self, training: Training) -> list[Certificate]:
+        return [self.judge(training.points, training.targets, training.weights)]
 
 
 @parameters
-class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
+class StreamedRidge(DrawnRegressor, MultiOutputMixin, RegressorMixin, StreamedMachine):
     """Kernel ridge regression on landmarks, for more rows than memory holds.
 
     min ½ Σ wᵢ(yᵢ − f(xᵢ) − b)² + ½λ‖f‖²,  f = Σⱼ aⱼ k(zⱼ, ·) over M landmarks zⱼ
@@ -304,8 +327,8 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
         The constant b.
     certificate_ : Certificate
         How far the answer is from the best one among functions of the landmarks, and how far that
-        may be from the best one of all: ``approximation_cost``. It is that of the last pass, whose
-        rounding is not bounded; :func:`certify` bounds it.
+        may be from the best one of all: ``approximation_cost``. For data in pieces it is that of
+        the last pass, whose rounding is not bounded; :func:`certify` bounds it.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
 
     References
@@ -367,12 +390,12 @@ class StreamedRidge(MultiOutputMixin, RegressorMixin, StreamedMachine):
         with watching(self, X, y, self.tol, self.verbose) as monitor:
             limits = budget.but(monitor=monitor)
             found = solve_ridge(gram, 1 if flat else shape[1], self.alpha, limits)
-        self._publish(found, gram)
+        self._publish(found, gram, X, y, sample_weight)
         publish_regression(self, found, gram, flat)
         return self
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
-        """Return the certificate of the fitted machine, computed from its training data."""
+        X = self._check_objects(X, False)
         return judge_regression(self, self._landmark_points, self.alpha, X, y, sample_weight)
 
     def predict(self, X: Objects) -> Array:

@@ -16,6 +16,7 @@ from mercer._files.fields import LABELS, Numbers, State
 from mercer._sklearn import Interval, StrOptions, check_targets
 from mercer._typing import Array, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnClassifier
 from mercer.estimators.on_landmarks import judge_classes, publish_classes, solve_classes
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.ridge.ridge_plan import read_weights
@@ -54,7 +55,7 @@ def _count_classes(chunk: Chunk) -> tuple[Any, Any] | None:
 
 
 @parameters
-class StreamedClassifier(ClassifierMixin, StreamedMachine):
+class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
     """Kernel classification on landmarks, for more rows than memory holds.
 
     min ½ Σ_c ‖f_c‖² + C Σ sᵢ ℓ(yᵢ, f(xᵢ) + b),  f_c = Σⱼ aⱼ_c k(zⱼ, ·) over M landmarks zⱼ
@@ -103,8 +104,8 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         The constants b.
     certificate_ : Certificate
         How far the answer is from the best one among functions of the landmarks, and how far that
-        may be from the best one of all: ``approximation_cost``. It is that of the last pass, whose
-        rounding is not bounded; :func:`certify` bounds it.
+        may be from the best one of all: ``approximation_cost``. For data in pieces it is that of
+        the last pass, whose rounding is not bounded; :func:`certify` bounds it.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
 
     Examples
@@ -171,12 +172,12 @@ class StreamedClassifier(ClassifierMixin, StreamedMachine):
         with watching(self, X, y, self.tol, self.verbose) as monitor:
             limits = budget.but(monitor=monitor)
             found = solve_classes(gram, loss, float(self.C), limits, shared)
-        self._publish(found, gram)
+        self._publish(found, gram, X, y, sample_weight)
         publish_classes(self, found, gram)
         return self
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
-        """Return the certificate of the fitted machine, computed from its training data."""
+        X = self._check_objects(X, False)
         labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
         weights = read_weights(sample_weight, len(labels))
         totals = np.bincount(labels, weights, len(self.classes_))

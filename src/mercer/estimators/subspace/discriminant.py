@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -19,7 +19,7 @@ from sklearn.base import (
 )
 from sklearn.covariance import ledoit_wolf, shrunk_covariance
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Maybe, Numbers, State, WrongState
@@ -29,10 +29,18 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
 from mercer.estimators.subspace.class_spread import RANK, inverse_root, quotients, whitener
+from mercer.estimators.subspace.drawn_projections import DrawnDiscriminant
 from mercer.exceptions import InvalidInput
 from mercer.linalg.scatter import class_sums, scatter
 
 _FLOATS = [np.float64, np.float32]
+
+
+class ClassDistances(NamedTuple):
+    """Σ_inter and Σ_intra: squared distances of pairs from different classes and from one."""
+
+    inter: float
+    intra: float
 
 
 class GaussianClasses(AtomicFit, ClassifierMixin, BaseEstimator):
@@ -57,6 +65,31 @@ class GaussianClasses(AtomicFit, ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: Objects) -> Array:
         """Return the logarithms of the probabilities of the classes."""
         return self._log_proba(X)
+
+    def class_distances(self, X: Objects, y: Targets) -> ClassDistances:
+        """Return the squared distances between projections of different and of equal classes.
+
+        Σ_inter = Σ_{k≠l} Σᵢⱼ ‖cᵢᵏ − cⱼˡ‖² and Σ_intra = Σ_k Σᵢⱼ ‖cᵢᵏ − cⱼᵏ‖²: all ordered pairs of
+        rows, from the sums of each class alone.
+
+        Parameters
+        ----------
+        X : data
+            Objects that ``transform`` takes.
+        y : array of shape (n,)
+            Their classes.
+        """
+        machine: Any = self
+        T = np.asarray(machine.transform(X), dtype=np.float64)
+        check_consistent_length(T, y)
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        T = T - T.mean(axis=0)
+        counts = np.bincount(codes.ravel()).astype(np.float64)
+        member = codes.ravel()[:, None] == np.arange(len(classes))
+        sums, squares = member.T @ T, member.T @ (T**2).sum(axis=1)
+        intra = float(2 * (counts * squares - (sums**2).sum(axis=1)).sum())
+        both = float(2 * (counts.sum() * squares.sum() - (sums.sum(axis=0) ** 2).sum()))
+        return ClassDistances(both - intra, intra)
 
     def _log_proba(self, X: Objects) -> Array:
         scores = self.decision_function(X)
@@ -98,7 +131,7 @@ def read_classes(y: Targets, rows: int) -> tuple[np.ndarray[Any, Any], IntArray]
 
 @parameters
 class LinearDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses
+    DrawnDiscriminant, ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses
 ):
     """The directions in which classes lie farthest apart, measured by the spread within them.
 
@@ -330,6 +363,9 @@ class LinearDiscriminantAnalysis(
         if self.solver == "svd":
             X = X - self.xbar_
         return np.asarray(X @ self.scalings_[:, : self._max_components])
+
+    def _projected_means(self) -> Array:
+        return self.transform(self.means_)
 
     @property
     def between_(self) -> Array:

@@ -35,6 +35,7 @@ from mercer.estimators.kernel_argument import caller_level, check_definite
 from mercer.estimators.state import SEEN, check_rows
 from mercer.estimators.subspace.class_spread import RESOLUTION
 from mercer.estimators.subspace.discriminant import GaussianClasses, read_classes, read_priors
+from mercer.estimators.subspace.drawn_projections import DrawnDiscriminant
 from mercer.exceptions import InvalidInput, NotPositiveDefinite
 from mercer.gram.centring import Centring
 from mercer.gram.computed import Gram
@@ -55,7 +56,11 @@ _NEGATIVE = 1e-8
 
 @parameters
 class KernelDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses, NamedKernelMachine
+    DrawnDiscriminant,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    GaussianClasses,
+    NamedKernelMachine,
 ):
     """Fisher's discriminant of any objects: directions that separate the images of the classes.
 

@@ -32,6 +32,7 @@ from mercer.estimators.kernel_argument import (
     kernel_named,
 )
 from mercer.estimators.state import SEEN, check_rows
+from mercer.estimators.subspace.drawn_projections import DrawnComponents
 from mercer.exceptions import IndefiniteKernelWarning, InvalidInput, NotPositiveDefinite
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
@@ -61,7 +62,9 @@ _NEGATIVE = 1e-5
 
 
 @parameters
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMachine):
+class KernelPCA(
+    DrawnComponents, ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMachine
+):
     """Principal components of the images φ(x) of any objects, found from their kernel alone.
 
     K̃ u = λ u with the centred K̃ = HKH, H = I − 11ᵀ/n;  the component v = Σᵢ uᵢ φ̃(xᵢ)/√λ has
@@ -264,6 +267,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NamedKernelMa
 
     def _training_coordinates(self) -> Array:
         return np.asarray(self.eigenvectors_ * np.sqrt(self.eigenvalues_))
+
+    def _kept_coordinates(self) -> Array:
+        return self._training_coordinates()
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return data for coordinates, by the ridge regression that ``fit`` learnt.

@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, TEXT, Number, Numbers, State, WrongState
-from mercer._plot import INK, SOFT, axes as plot_axes
 from mercer._sklearn import Interval, RealNotInt, StrOptions
 from mercer._typing import Array, Axes, Matrix, Objects, Parameter, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
+from mercer.estimators.subspace.drawn_projections import DrawnComponents
 from mercer.exceptions import NotPositiveDefinite
 from mercer.linalg.principal_components import (
     Decomposition,
@@ -43,7 +43,9 @@ _SMALL_SIDE = 1_000
 
 
 @parameters
-class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCA(
+    DrawnComponents, AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Principal components: the orthogonal directions in which the data vary most.
 
     C = (X − 1x̄ᵀ)ᵀ(X − 1x̄ᵀ)/(n − 1) = U D Uᵀ, d₁ ≥ d₂ ≥ …,  t = U_kᵀ(x − x̄),
@@ -325,15 +327,10 @@ class PCA(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def plot_variance(self, ax: Axes = None) -> Any:
         """Draw the share of the variance of each component and of all up to it."""
-        check_is_fitted(self)
-        (ax,) = plot_axes(1, None if ax is None else [ax])
-        shares = self.explained_variance_ratio_
-        number = np.arange(1, len(shares) + 1)
-        ax.bar(number, shares, color=SOFT, label="each component")
-        ax.plot(number, np.cumsum(shares), color=INK, marker=".", label="all up to it")
-        ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.03))
-        ax.legend(loc="center right")
-        return ax
+        return self.plot(ax=ax)
+
+    def _variance_shares(self) -> Array:
+        return np.asarray(self.explained_variance_ratio_)
 
 
 def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tuple[str, str]:

@@ -45,6 +45,7 @@ from mercer.estimators.svm.classes import (
     packed_by_class,
     unpacked_by_pair,
 )
+from mercer.estimators.svm.drawn_margins import DrawnMargins
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.estimators.svm.svm_judge import judge_classes
 from mercer.exceptions import InvalidInput
@@ -62,7 +63,7 @@ class _Stated(NamedTuple):
 
 
 @parameters
-class Classifier(ClassifierMixin, SupportVectorMachine):
+class Classifier(DrawnMargins, ClassifierMixin, SupportVectorMachine):
     """A classifier made of binary machines, one for each pair of classes or for each class.
 
     Parameters

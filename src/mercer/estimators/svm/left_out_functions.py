@@ -88,7 +88,7 @@ def leave_out(
         )
     n = gram.shape[0]
     _memory.require(
-        16 * n * n, f"leave_one_out: the kernel matrix of {n:,} rows", "Leave out fewer rows."
+        32 * n * n, f"leave_one_out: kernel matrices of {n:,} rows", "Leave out fewer rows."
     )
     K = gram.dense()
     definite = gram.definite is Definite.POSITIVE or is_semidefinite(K)

@@ -235,7 +235,7 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
         solver = BoxQPSolver(self.shrinking, pairwise_first=self._view is not None)
         return solver.solve_all(problems, self._matrix_for(problems, budget), budget, start)
 
-    def _count_steps(self, solutions: Sequence[Solution[Array]]) -> None:
+    def _count_steps(self, solutions: Sequence[Solution[Any]]) -> None:
         self.fit_status_ = int(any(found.status is not Status.OPTIMAL for found in solutions))
         self._num_iter = np.array([s.statistics.iterations for s in solutions], dtype=np.int32)
 
@@ -253,7 +253,7 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
         runs = [(solution.statistics, solution.status) for solution in solutions]
         self._training = Training(self._points, targets, weights, runs, self.tol)
 
-    def _warn(self, solutions: Sequence[Solution[Array]]) -> None:
+    def _warn(self, solutions: Sequence[Solution[Any]]) -> None:
         """Say how far the worst answer is from the optimum where the solver stopped early."""
         early = [
             (s.certificate.relative_gap, s.certificate.primal_feasibility, s)

@@ -25,10 +25,12 @@ from mercer.exceptions import InvalidParameter, NotSeparable
 from mercer.gram.computed import Gram
 from mercer.kernels.definite import Definite
 from mercer.problems import qp
+from mercer.problems.biased_multiclass import BiasedMulticlass, JointAnswer
 from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.qp import BoxQP
 from mercer.problems.unbiased import UnbiasedQP, unbiased_classifier
 from mercer.solvers.base import Solution, Status
+from mercer.solvers.svm.biased_multiclass_smo import BiasedJointSolver
 from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 
@@ -53,11 +55,14 @@ class SVC(Classifier):
         values found are in ``C_`` and ``kernel_``, all scores in ``search_``.
     multi_class : {"ovo", "ovr", "weston_watkins", "crammer_singer"}
         One machine for each pair of classes, or for each class against the rest; or one joint
-        problem of all classes, without bias, which needs a positive definite kernel.
+        problem of all classes, without bias unless ``joint_intercepts``, which needs a positive
+        definite kernel.
     fit_intercept : bool
         Whether there is a bias b. Without it the dual problem has no constraint Σ yᵢαᵢ = 0 and is
         solved by coordinate ascent, one multiplier at a time; the kernel has to be positive
         definite.
+    joint_intercepts : bool
+        Whether the functions of a joint problem have biases b_c, which cost nothing.
     time_limit : float, optional
         Seconds after which the best answer so far is returned, with a warning.
     probability : bool
@@ -95,11 +100,13 @@ class SVC(Classifier):
         "C": [Interval(Real, 0.0, None, closed="right"), StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovo", "ovr", *JOINT, *RENAMED}, deprecated=set(RENAMED))],
         "fit_intercept": ["boolean"],
+        "joint_intercepts": ["boolean"],
     }
 
     _: KW_ONLY
     C: Parameter = 1.0
     fit_intercept: bool = True
+    joint_intercepts: bool = False
 
     @property
     def needed_definite(self) -> Definite:
@@ -144,13 +151,20 @@ class SVC(Classifier):
         view = self._view
         gram = Gram(self.kernel_, self._points.take(rows)) if view is None else view.take(rows)
         begin = None if start is None else start._joint * (self.C / start.C)
-        solution = JointMulticlassSolver().solve(problem, gram, self._budget(), begin)
-        self._joint = solution.value
+        solution: Solution[Any]
+        if self.joint_intercepts:
+            first = None if begin is None else JointAnswer(begin, np.asarray(start.intercept_))
+            stated = BiasedMulticlass(problem)
+            solution = BiasedJointSolver().solve(stated, gram, self._budget(), first)
+            self._joint, biases = solution.value
+        else:
+            solution = JointMulticlassSolver().solve(problem, gram, self._budget(), begin)
+            self._joint, biases = solution.value, np.zeros(len(self.classes_))
         self._machines = []
         columns = np.zeros((len(codes), len(self.classes_)))
-        columns[rows] = solution.value
+        columns[rows] = self._joint
         self._remember(codes, C, [solution])
-        self._publish_functions(X, codes, columns, np.zeros(len(self.classes_)))
+        self._publish_functions(X, codes, columns, biases)
         self._count_steps([solution])
         self.n_iter_ = self._num_iter
         self._warn([solution])

@@ -22,6 +22,7 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems import qp
+from mercer.problems.biased_multiclass import BiasedMulticlass
 from mercer.problems.certificate import Certificate
 from mercer.problems.multiclass import JointMulticlass
 from mercer.problems.products import Products
@@ -129,6 +130,8 @@ def _judge_joint(
     alpha = np.zeros((len(codes), count))
     alpha[model.support_] = _dense(model.dual_coef_).T
     problem = joint(codes[rows], chosen_value(model, "C") * C[rows], count)
+    if getattr(model, "joint_intercepts", False):
+        problem = BiasedMulticlass(problem).with_biases(np.asarray(model.intercept_, np.float64))
     found = Products(gram_of(kernel, points), alpha)
     product = found.part(rows, slice(0, count), None, Definite.POSITIVE)
     judged = problem.prove(alpha[rows], product)

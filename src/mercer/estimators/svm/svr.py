@@ -26,11 +26,13 @@ from mercer._typing import (
 )
 from mercer.estimators.base import DecisionRule, FitData, open_parameters, tuner
 from mercer.estimators.constructor import parameters
+from mercer.estimators.drawn import DrawnRegressor, plain_rows
 from mercer.estimators.judged import Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
 from mercer.estimators.svm.box_plan import BoxPlan, OutlierRule, ValueRule, mean_bias
+from mercer.estimators.svm.drawn_margins import DrawnFrontier
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.estimators.svm.svm_judge import judge_function, kind_of
 from mercer.exceptions import InvalidInput
@@ -38,6 +40,9 @@ from mercer.gram.expansion import Expansion
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.problems.qp import BoxQP
+
+_LARGEST_SUM = 1e300
+"""The largest sum of targets: float64 ends at 1.8e308, and sums of such sums need some room."""
 
 
 class _OneFunction(SupportVectorMachine):
@@ -126,7 +131,7 @@ class _OneFunction(SupportVectorMachine):
 
 
 @parameters
-class _Regressor(RegressorMixin, _OneFunction):
+class _Regressor(DrawnRegressor, RegressorMixin, _OneFunction):
     """Regression by a function inside a tube."""
 
     _: KW_ONLY
@@ -169,6 +174,10 @@ class _Regressor(RegressorMixin, _OneFunction):
         """Return f(x) + b for each object."""
         return self._functions(self._read_new(X))[:, 0]
 
+    def _drawn_places(self) -> Array:
+        rows = plain_rows(self.support_vectors_)
+        return np.empty(0) if rows is None else rows[:, 0]
+
     def plan(self, data: FitData) -> BoxPlan[ValueRule]:
         rows, weights = self._weighted_rows(data)
         problem = self._problem(self._targets(data)[rows], self.C * weights)
@@ -184,7 +193,14 @@ class _Regressor(RegressorMixin, _OneFunction):
 def _numbers(y: Targets) -> Array:
     """Return a copy of targets in float64; what is an array already needs no further look."""
     plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iuf"
-    return np.array(y if plain else column_or_1d(y, warn=True), dtype=np.float64)
+    targets = np.array(y if plain else column_or_1d(y, warn=True), dtype=np.float64)
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest > _LARGEST_SUM / max(len(targets), 1):
+        raise InvalidInput(
+            f"y has numbers up to {largest:.2g}, whose sum leaves no room for computing in "
+            f"floating-point numbers. Scale y, for example by {1 / largest:.0e}."
+        )
+    return targets
 
 
 @parameters
@@ -223,6 +239,9 @@ class SVR(_Regressor):
 
     _: KW_ONLY
     epsilon: float = 0.1
+
+    def _tube_width(self) -> float | None:
+        return float(self.epsilon)
 
     def _problem(self, targets: Array, C: Array) -> BoxQP:
         return qp.regressor(targets, C, self.epsilon)
@@ -273,6 +292,9 @@ class NuSVR(_Regressor):
         upper, lower = self.biases_
         return float(upper - lower) / 2
 
+    def _tube_width(self) -> float | None:
+        return self.epsilon_
+
     def _problem(self, targets: Array, C: Array) -> BoxQP:
         return qp.nu_regressor(targets, C, self.nu)
 
@@ -282,7 +304,7 @@ _ROUNDING = 1e-12
 
 
 @parameters
-class OneClassSVM(OutlierMixin, _OneFunction):
+class OneClassSVM(DrawnFrontier, OutlierMixin, _OneFunction):
     """One-class support vector machine: the region where the data live.
 
     min ½‖w‖² + Σ ξᵢ − νnρ  subject to  f(xᵢ) ≥ ρ − ξᵢ, ξᵢ ≥ 0; an outlier has f(x) < ρ

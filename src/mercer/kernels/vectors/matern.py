@@ -10,9 +10,10 @@ from scipy import special
 
 from mercer._typing import Array, Parameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.coalitions import Over
+from mercer.kernels.coalitions import Game, Over
 from mercer.kernels.pairs import Values
 from mercer.kernels.parameters import ambiguous_first, check_number
+from mercer.kernels.points import Points
 from mercer.kernels.statistics import PeriodSlope, SquaredDistance
 from mercer.kernels.vectors.radial import RBF, Radial
 
@@ -76,6 +77,8 @@ class Matern(Radial):
             return lower
         where = t > 0
         safe = np.where(where, t, 1)
+        if self.nu == 0.5:
+            return np.where(where, -np.exp(-safe) / (2 * safe), 0)
         factor = 2 ** (1 - self.nu) / special.gamma(self.nu)
         slope = -factor * self.nu * safe ** (self.nu - 1) * special.kv(1 - self.nu, safe)
         return np.where(where, slope, 0).astype(s.dtype)
@@ -304,6 +307,9 @@ class Periodic(Radial):
         # |e^{2πix/p} − e^{2πiz/p}|² = 4 sin²(π(x − z)/p)
         period = float(self.period) if self.periods is None else self.periods
         return SquaredDistance(self.encoder, self.scales, period)
+
+    def games(self, a: Points, b: Points) -> list[Game]:
+        return Kernel.games(self, a, b)  # no powers of differences
 
     def along(self, column: int) -> Radial:
         one = super().along(column)

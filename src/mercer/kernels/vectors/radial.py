@@ -108,21 +108,21 @@ class Bandwidth(Kernel):
 
     @property
     def scales(self) -> tuple[float, ...] | None:
-        """The length scales of the columns, or None where all have one."""
-        if self.length_scale is None or isinstance(self.length_scale, numbers.Real | str):
+        """The length scales of the columns, or None where all have one, as in a list of one."""
+        given = self.length_scale
+        if given is None or isinstance(given, numbers.Real | str) or len(given) == 1:
             return None
-        return tuple(float(scale) for scale in self.length_scale)
+        return tuple(float(scale) for scale in given)
 
     @property
     def rate(self) -> float:
         """1/ℓᵖ, the factor between a distance and s; 1 where columns have their own scales."""
         if isinstance(self.gamma, numbers.Real):
             return 2 * float(self.gamma) if self.power == 2 else float(self.gamma)
-        width = self.length_scale if self.sigma is None else self.sigma
-        if isinstance(width, numbers.Real):
-            return float(width) ** -self.power
-        if self.scales is not None:
-            return 1.0
+        width: Any = self.length_scale if self.sigma is None else self.sigma
+        if width is not None and not isinstance(width, str):
+            one = width if isinstance(width, numbers.Real) else width[0]
+            return float(one) ** -self.power if self.scales is None else 1.0
         raise InvalidParameter(
             f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
         )
@@ -250,13 +250,14 @@ class Radial(Bandwidth):
         return None
 
     def games(self, a: Points, b: Points) -> list[Game]:
-        mixture = self.mixture()
-        if self.over_columns is not None or mixture is None:
+        mixture, split = self.mixture(), self.over_columns is Over.PRODUCT
+        if mixture is None and not split:
             return super().games(a, b)
-        # All widths share the squared differences of the columns.
-        sides = (cast(Vectors, side[self.encoder]) for side in (a, b))
-        squares = self._squares_of_columns(*sides)
+        # All widths share the differences of the columns.
+        squares = self._powers_of_columns(*(cast(Vectors, s[self.encoder]) for s in (a, b)))
         players = tuple(range(squares.shape[2]))
+        if mixture is None or split:
+            return [ProductGame(players, self.profile(squares))]
         games: list[Game] = [
             ProductGame(players, np.exp(-0.5 * rate * squares), float(weight))
             for rate, weight in zip(*mixture, strict=True)
@@ -264,18 +265,16 @@ class Radial(Bandwidth):
         games[0] = replace(games[0], error=self._mixture_error(*mixture))
         return games
 
-    def _squares_of_columns(self, a: Vectors, b: Vectors) -> Array:
-        """Return the scaled squared differences, of shape (len(a), len(b), columns)."""
+    def _powers_of_columns(self, a: Vectors, b: Vectors) -> Array:
+        """Return ∣aⱼ − bⱼ∣ᵖ/ℓⱼᵖ, of shape (len(a), len(b), columns)."""
         if a.dimension != b.dimension:
             raise InvalidInput(
                 f"{self}: the rows have {a.dimension} columns, the points {b.dimension}."
             )
-        lengths = np.asarray(self.rate**-0.5 if self.scales is None else self.scales)
-        lengths = np.broadcast_to(lengths, a.dimension)
-        squares = np.empty((len(a), len(b), a.dimension))
-        for j, length in enumerate(lengths):
-            squares[:, :, j] = ((a.column(j).values - b.column(j).values.T) / length) ** 2
-        return squares
+        lengths = self.rate ** (-1 / self.power) if self.scales is None else np.array(self.scales)
+        A, B = (side.dense().astype(np.float64) / lengths for side in (a, b))
+        apart: Array = A[:, None, :] - B[None, :, :]
+        return np.abs(apart, out=apart) if self.power == 1 else np.square(apart, out=apart)
 
     def _mixture_error(self, rates: Array, weights: Array) -> float:
         """Return the largest distance between k and its mixture, over distances of all sizes."""

@@ -50,6 +50,12 @@ class Document:
         self.samples.append({"values": stored(values)})
         return len(self.samples) - 1
 
+    def add_landmarks(self, kernel: Kernel, points: Points, count: int) -> int:
+        """Store a kernel with its rows, of which the first ``count`` are landmarks."""
+        own = {"landmarks": count, "kernel": settings(kernel, points, self.add_sample)}
+        self.grams.append({"rows": len(points), "text": _text(kernel), **own})
+        return len(self.grams) - 1
+
     def add_gram(self, kernel: Kernel, points: Points) -> int:
         """Store a kernel with its rows, or its matrix where the kernel is not on vectors."""
         gram: Stored = {"rows": len(points), "text": _text(kernel)}

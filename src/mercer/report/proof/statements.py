@@ -20,8 +20,9 @@ from mercer.gram.feature_gram import gram_of
 from mercer.problems.certificate import Certificate
 from mercer.problems.logistic import LogisticProblem
 from mercer.report.proof.document import Document
+from mercer.report.proof.kernel_settings import NotOnVectors
 from mercer.report.verifier.page import Printed
-from mercer.report.verifier.verdict import CLAIMS, verify
+from mercer.report.verifier.verdict import CLAIMS, ON_LANDMARKS, verify
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +97,13 @@ def state(document: Document, machine: Model, X: Objects, y: Targets) -> None:
             f"A report cannot carry the proof of {type(machine).__name__}: there is no verifier "
             "for it. Leave the proof away, or choose another machine."
         )
-    if getattr(machine, "approximation", None) is not None:
+    if getattr(machine, "approximation", None) is not None and stater not in (
+        _ridge,
+        _ridge_classes,
+    ):
         raise InvalidInput(
-            "A report cannot carry the proof of a machine on landmarks yet. Leave the proof away, "
-            "or fit the exact machine."
+            "A report cannot carry the proof of this machine on landmarks yet. Leave the proof "
+            "away, or fit the exact machine."
         )
     stater(document, machine, X, y)
 
@@ -172,27 +176,58 @@ def _nu(machine: Model) -> float:
 
 
 def _ridge(document: Document, machine: Model, X: Objects, y: Targets) -> None:
-    points = machine.kernel_.training_points(machine.read(X))
-    coefficients = np.asarray(machine.dual_coef_, dtype=np.float64).reshape(len(points), -1)
-    gram = document.add_gram(machine.kernel_, points)
-    _add_squares(
-        document, gram, np.asarray(y, dtype=np.float64).reshape(len(points), -1), coefficients,
-        np.ones(len(points)), getattr(machine, "alpha_", machine.alpha),
-        machine.intercept_ if machine.fit_intercept else None,
+    Y = np.asarray(y, dtype=np.float64)
+    coefficients = np.asarray(machine.dual_coef_, dtype=np.float64)
+    penalties = getattr(machine, "alpha_", machine.alpha)
+    _state_squares(
+        document, machine, X, Y.reshape(len(Y), -1), coefficients.reshape(len(coefficients), -1),
+        np.ones(len(Y)), penalties,
     )  # fmt: skip
 
 
 def _ridge_classes(document: Document, machine: Model, X: Objects, y: Targets) -> None:
-    points = machine.kernel_.training_points(machine.read(X))
     codes, labels = _codes(machine, y), np.asarray(y).ravel()
     weights = read_weights(
         np.empty((len(codes), 0)), labels, None, machine.class_weight, machine.classes_, codes
     )
-    gram = document.add_gram(machine.kernel_, points)
-    _add_squares(
-        document, gram, signs_of(codes, len(machine.classes_)), machine.dual_coef_.T, weights,
-        machine.alpha_, machine.intercept_ if machine.fit_intercept else None,
-    )  # fmt: skip
+    signs = signs_of(codes, len(machine.classes_))
+    _state_squares(document, machine, X, signs, machine.dual_coef_.T, weights, machine.alpha_)
+
+
+def _state_squares(
+    document: Document,
+    machine: Model,
+    X: Objects,
+    Y: Array,
+    coefficients: Array,
+    weights: Array,
+    penalties: Any,
+) -> None:
+    """State a ridge regression of several targets on all rows, or on landmarks."""
+    intercepts = machine.intercept_ if machine.fit_intercept else None
+    if machine.approximation is None:
+        gram = document.add_gram(machine.kernel_, machine.kernel_.training_points(machine.read(X)))
+        _add_squares(document, gram, Y, coefficients, weights, penalties, intercepts)
+    else:
+        gram = _landmark_gram(document, machine, X)
+        _add_squares(
+            document, gram, Y, coefficients, weights, penalties, intercepts, landmarks=True
+        )
+
+
+def _landmark_gram(document: Document, machine: Model, X: Objects) -> int:
+    """Store the rows of a machine on landmarks below these, both as its kernel sees them."""
+    leaves: list[Any] = list(machine.expansion_points.leaves.values())
+    try:
+        (landmarks,) = (leaf.dense() for leaf in leaves)
+        rows = np.vstack([landmarks, np.asarray(_dense(machine.read(X)), dtype=np.float64)])
+        points = machine.kernel_.training_points(rows)
+        return document.add_landmarks(machine.kernel_, points, len(landmarks))
+    except (NotOnVectors, AttributeError, TypeError, ValueError):
+        raise InvalidInput(
+            "A report can carry the proof of a machine on landmarks only where its kernel is one "
+            "on rows of numbers. Leave the proof away, or fit the exact machine."
+        ) from None
 
 
 def _process(document: Document, machine: Model, X: Objects, y: Targets) -> None:
@@ -225,18 +260,19 @@ def _add_squares(
     weights: Array,
     penalties: Any,
     intercepts: Any,
+    landmarks: bool = False,
 ) -> None:
     count = Y.shape[1]
     biases = np.broadcast_to(0.0 if intercepts is None else intercepts, count)
     for j, penalty in enumerate(np.broadcast_to(np.asarray(penalties, float), count)):
         document.add_problem(
-            "ridge",
+            ON_LANDMARKS if landmarks else "ridge",
             gram=gram,
             intercept=intercepts is not None,
             arrays={
                 "targets": Y[:, j],
                 "weights": weights,
-                "multipliers": coefficients[:, j],
+                "coefficients" if landmarks else "multipliers": coefficients[:, j],
                 "biases": biases[j : j + 1],
             },
             **{"lambda": float(penalty)},
@@ -353,7 +389,7 @@ def _votes(machine: Model, X: Objects, y: Targets) -> list[tuple[Any, Array, Arr
     tables = [coding.transform(X) for coding in machine.codings_]
     votes = []
     for member in machine.members_:
-        own = targets.reshape(member.machine.dual_coef_.shape)
+        own = targets.reshape(len(targets), *member.machine.dual_coef_.shape[1:])
         votes.append((member, tables[member.coding] * member.weights, own))
     return votes
 

@@ -156,7 +156,7 @@
     }
   }
 
-  // ---- kernels: each becomes a function that fills out[j] = k(i, j) for j ≤ i --------------------
+  // ---- kernels: each becomes a function that fills out[j] = k(i, j) for j ≤ i and j < limit ------
   const positive = (x) => typeof x === "number" && x > 0 && x < Infinity;
   const notNegative = (x) => x === 0 || positive(x);
 
@@ -171,50 +171,52 @@
     rational_quadratic: ({ alpha }) => (s) => Math.exp(-alpha * Math.log1p(s / (2 * alpha))),
   };
 
-  function compile(tree, samples, n) {
+  function compile(tree, samples, n, limit = n) {
     const { name } = tree;
+    const end = (i) => Math.min(i + 1, limit);
     if (name === "sum" || name === "product") {
-      const parts = tree.parts.map((part) => compile(part, samples, n));
+      const parts = tree.parts.map((part) => compile(part, samples, n, limit));
       demand(parts.length > 0, "a kernel has no parts");
-      const other = new Float64Array(n);
+      const other = new Float64Array(limit);
       return (i, out) => {
         parts[0](i, out);
+        const stop = end(i);
         for (const part of parts.slice(1)) {
           part(i, other);
-          if (name === "sum") for (let j = 0; j <= i; j++) out[j] += other[j];
-          else for (let j = 0; j <= i; j++) out[j] *= other[j];
+          if (name === "sum") for (let j = 0; j < stop; j++) out[j] += other[j];
+          else for (let j = 0; j < stop; j++) out[j] *= other[j];
         }
       };
     }
     if (name === "scaled") {
       demand(notNegative(tree.factor), "a kernel has a negative factor");
-      const part = compile(tree.part, samples, n);
+      const part = compile(tree.part, samples, n, limit);
       return (i, out) => {
         part(i, out);
-        for (let j = 0; j <= i; j++) out[j] *= tree.factor;
+        for (let j = 0; j < end(i); j++) out[j] *= tree.factor;
       };
     }
     if (name === "constant") {
       demand(notNegative(tree.value), "a kernel is a negative constant");
-      return (i, out) => out.fill(tree.value, 0, i + 1);
+      return (i, out) => out.fill(tree.value, 0, end(i));
     }
     if (name === "white") {
       demand(notNegative(tree.noise), "a kernel has negative noise");
       return (i, out) => {
-        out.fill(0, 0, i);
-        out[i] = tree.noise;
+        out.fill(0, 0, end(i));
+        if (i < limit) out[i] = tree.noise;
       };
     }
     const sample = samples[tree.sample];
     demand(sample && sample.shape.length === 2 && sample.shape[1] > 0, "a kernel has no rows");
     demand(sample.shape[0] === n, "rows and Gram matrix are not equally many");
     const d = sample.shape[1];
-    if (name in PROFILES) return radial(tree, sample.values, d, n);
-    if (name === "linear" || name === "polynomial") return ofDot(tree, sample.values, d);
+    if (name in PROFILES) return radial(tree, sample.values, d, end);
+    if (name === "linear" || name === "polynomial") return ofDot(tree, sample.values, d, end);
     demand(name === "overlap" || name === "delta", "a kernel is none of those that are known");
     const X = sample.values;
     return (i, out) => {
-      for (let j = 0; j <= i; j++) {
+      for (let j = 0; j < end(i); j++) {
         let same = 0;
         for (let c = 0; c < d; c++) if (X[i * d + c] === X[j * d + c]) same++;
         out[j] = name === "overlap" ? same / d : Number(same === d);
@@ -222,7 +224,7 @@
     };
   }
 
-  function radial(tree, X, d, n) {
+  function radial(tree, X, d, end) {
     const { name, rate, scales } = tree;
     let good = positive(rate);
     if (name === "matern") good &&= [0.5, 1.5, 2.5].includes(tree.nu);
@@ -232,7 +234,8 @@
     const profile = PROFILES[name](tree);
     const Z = scales ? X.map((x, t) => x / scales[t % d]) : X;
     return (i, out) => {
-      for (let j = 0; j <= i; j++) {
+      const stop = end(i);
+      for (let j = 0; j < stop; j++) {
         let s = 0;
         if (name === "laplacian") {
           for (let c = 0, a = i * d, b = j * d; c < d; c++, a++, b++) s += Math.abs(Z[a] - Z[b]);
@@ -247,13 +250,14 @@
     };
   }
 
-  function ofDot(tree, X, d) {
+  function ofDot(tree, X, d, end) {
     const { name, degree, gamma, coef0 } = tree;
     const linear = name === "linear";
     const good = linear || (Number.isInteger(degree) && degree >= 0 && notNegative(gamma) && notNegative(coef0));
     demand(good, "a kernel has parameters with which it is not positive definite");
     return (i, out) => {
-      for (let j = 0; j <= i; j++) {
+      const stop = end(i);
+      for (let j = 0; j < stop; j++) {
         let t = 0;
         for (let c = 0, a = i * d, b = j * d; c < d; c++, a++, b++) t += X[a] * X[b];
         out[j] = linear ? t : (gamma * t + coef0) ** degree;
@@ -601,6 +605,107 @@
     };
   }
 
+  // ---- landmarks: the first rows of a sample, over which a function is a sum ----------------------
+  const ON_LANDMARKS = "ridge on landmarks";
+
+  /** Return L with LLᵀ = K, K given by its lower triangle in full rows. */
+  function factor(K, m) {
+    const L = new Float64Array(m * m);
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j <= i; j++) {
+        let sum = K[i * m + j];
+        for (let t = 0; t < j; t++) sum -= L[i * m + t] * L[j * m + t];
+        if (j < i) L[i * m + j] = sum / L[j * m + j];
+        else {
+          demand(sum > 0, "the landmarks are not independent of each other");
+          L[i * m + i] = Math.sqrt(sum);
+        }
+      }
+    }
+    return L;
+  }
+
+  // min ½ Σ w(y − f − b)² + ½λ‖f‖² over f = Σ aⱼ k(zⱼ, ·), and Σ wey − ½ Σ we² − sᵀK_MM⁻¹s/2λ with
+  // s = K_Mn(we), which is near λK_MM a: only the small difference δ is seen through the factor.
+  async function judgeLandmarks(problem, data, gram, samples) {
+    const { targets: y, weights: w, coefficients: a, biases } = data;
+    const m = gram.landmarks, n = gram.rows - m, penalty = problem.lambda, b = biases[0];
+    demand(Number.isInteger(m) && m > 0 && n > 0, "there are no landmarks, or no rows beside them");
+    const fit = positive(penalty) && w.every((x) => x > 0) && a.length === m && y.length === n;
+    demand(fit && biases.length === 1, "a ridge regression needs λ > 0 and weights above 0, one for each row");
+    demand(b === 0 || problem.intercept, "a ridge regression without an intercept has one");
+    const row = compile(gram.kernel, samples, gram.rows, m);
+    const k = new Float64Array(m), K = new Float64Array(m * m);
+    for (let i = 0; i < m; i++) {
+      row(i, k);
+      for (let j = 0; j <= i; j++) K[i * m + j] = K[j * m + i] = k[j];
+    }
+    const L = factor(K, m);
+    const errors = new Float64Array(n), sizes = new Float64Array(n);
+    let drift = 0, weight = 0;
+    for (let i = 0; i < n; i++) {
+      row(m + i, k);
+      let f = 0, size = 0;
+      for (let j = 0; j < m; j++) {
+        f += k[j] * a[j];
+        size += Math.abs(k[j] * a[j]);
+      }
+      errors[i] = y[i] - b - f;
+      sizes[i] = size + Math.abs(y[i]) + Math.abs(b);
+      drift += w[i] * errors[i];
+      weight += w[i];
+      await breathe();
+    }
+    const mean = problem.intercept ? drift / weight : 0;
+    const s = new Float64Array(m), slopes = new Float64Array(m);
+    let misfit = 0, best = 0, onto = 0, values = 0, total = 0;
+    for (let i = 0; i < n; i++) {
+      row(m + i, k);
+      const centred = errors[i] - mean, v = w[i] * centred;
+      for (let j = 0; j < m; j++) {
+        s[j] += v * k[j];
+        slopes[j] += Math.abs(v * k[j]);
+      }
+      misfit += w[i] * errors[i] * errors[i];
+      best += v * centred;
+      onto += v * y[i];
+      total += Math.abs(v);
+      values += w[i] * (Math.abs(errors[i]) * sizes[i] + ROUNDING * sizes[i] * sizes[i]);
+      await breathe();
+    }
+    let square = 0, apart = 0, least = Infinity, large = 0;
+    const delta = new Float64Array(m);
+    for (let i = 0; i < m; i++) {
+      let pull = 0, size = 0;
+      for (let j = 0; j < m; j++) {
+        pull += K[i * m + j] * a[j];
+        size += Math.abs(K[i * m + j] * a[j]);
+      }
+      slopes[i] += penalty * size;
+      square += a[i] * pull;
+      let left = s[i] - penalty * pull;
+      apart += a[i] * left;
+      values += Math.abs(a[i]) * slopes[i];
+      large += slopes[i] * slopes[i];
+      for (let t = 0; t < i; t++) left -= L[i * m + t] * delta[t];
+      delta[i] = left / L[i * m + i];
+      least = Math.min(least, L[i * m + i]);
+    }
+    const unsure = (ROUNDING * Math.sqrt(large)) / least, seen = dot(delta, delta);
+    return {
+      primal: misfit / 2 + (penalty * square) / 2,
+      dual: onto - (best + penalty * square + 2 * apart + seen / penalty) / 2,
+      stationarity: top(m, (i) => Math.abs(delta[i])),
+      primal_feasibility: 0,
+      dual_feasibility: 0,
+      complementarity: 0,
+      valueRounding: ROUNDING * values + (unsure * (2 * Math.sqrt(seen) + unsure)) / penalty,
+      residualRounding: unsure,
+      productRounding: 0,
+      mass: total,
+    };
+  }
+
   const JUDGES = {
     "C-SVC": judgeBox, "ν-SVC": judgeBox, "ε-SVR": judgeBox, "ν-SVR": judgeBox,
     ridge: judgeRidge, linear: judgeLinear, logistic: judgeLogistic,
@@ -630,10 +735,15 @@
     for (const { problem, data, products } of problems) {
       if (data.w) linearProducts(problem, data, samples, products);
     }
-    const found = problems.map(({ problem, data, products }) => {
-      demand(products.length > 0, "a problem has no rows");
-      return JUDGES[problem.kind](problem, data, products);
-    });
+    const found = [];
+    for (const { problem, data, products } of problems) {
+      if (problem.kind === ON_LANDMARKS) {
+        found.push(await judgeLandmarks(problem, data, proof.grams[problem.gram], samples));
+      } else {
+        demand(products.length > 0, "a problem has no rows");
+        found.push(JUDGES[problem.kind](problem, data, products));
+      }
+    }
     const numbers = total(found);
     faults.push(...broken(found, numbers));
     const sum = await digest.end();
@@ -642,7 +752,7 @@
   }
 
   async function readProblem(problem) {
-    demand(problem.kind in JUDGES, "a problem is of no kind that is known");
+    demand(problem.kind in JUDGES || problem.kind === ON_LANDMARKS, "a problem is of no kind that is known");
     const data = {};
     let targetBytes;
     for (const name of ARRAYS) {
@@ -676,6 +786,7 @@
 
   async function multiplyAll(g, gram, packed, samples, problems, faults) {
     const n = gram.rows;
+    if (gram.landmarks) return;
     let row;
     if (packed) {
       demand(packed.values.length === (n * (n + 1)) / 2, "a Gram matrix has not the right size");

@@ -13,6 +13,9 @@ from mercer.report.verifier.page import Array, NoProof
 _NEAR = 1e-4
 """Squared distances below this share of the squared norms are computed again by differences."""
 
+BLOCK = 1 << 21
+"""Values of a Gram matrix that are computed in one go (16 MB)."""
+
 Tree = Mapping[str, Any]
 
 
@@ -32,15 +35,15 @@ class Sample:
         self.values = values
         self.centred = values - values.mean(axis=0) if len(values) else values
 
-    def distances(self, tree: Tree, rows: slice) -> Array:
+    def distances(self, tree: Tree, rows: slice, others: slice) -> Array:
         """Return s = ‖x − z‖²/ℓ², or the sum of ∣x − z∣/ℓ over columns."""
         scales, rate = tree.get("scales"), float(tree["rate"])
         Z = self.centred if scales is None else self.centred / np.asarray(scales, float)
         if tree["name"] != "laplacian":
-            return rate * squared_distances(Z[rows], Z)
-        total = np.zeros((len(Z[rows]), len(Z)))
+            return rate * squared_distances(Z[rows], Z[others])
+        total = np.zeros((len(Z[rows]), len(Z[others])))
         for column in Z.T:
-            total += np.abs(column[rows, None] - column)
+            total += np.abs(column[rows, None] - column[others])
         return rate * total
 
 
@@ -62,33 +65,37 @@ _RADIAL: dict[str, Callable[[Array, Tree], Array]] = {
 """Kernels of a distance, all of them positive definite."""
 
 
-def kernel_rows(tree: Tree, samples: Sequence[Sample], rows: slice, n: int) -> Array:
-    """Return some rows of the Gram matrix of a kernel."""
+def kernel_block(
+    tree: Tree, samples: Sequence[Sample], rows: slice, others: slice, n: int
+) -> Array:
+    """Return the Gram matrix of a kernel between some of n rows and some others of them."""
     name = tree["name"]
     if name in ("sum", "product"):
-        result = kernel_rows(tree["parts"][0], samples, rows, n)
+        result = kernel_block(tree["parts"][0], samples, rows, others, n)
         for part in tree["parts"][1:]:
-            other = kernel_rows(part, samples, rows, n)
+            other = kernel_block(part, samples, rows, others, n)
             result = result + other if name == "sum" else result * other
         return result
     if name == "scaled":
-        return float(tree["factor"]) * kernel_rows(tree["part"], samples, rows, n)
+        return float(tree["factor"]) * kernel_block(tree["part"], samples, rows, others, n)
+    numbers = np.arange(n)
     if name == "constant":
-        return np.full((len(range(n)[rows]), n), float(tree["value"]))
+        return np.full((len(numbers[rows]), len(numbers[others])), float(tree["value"]))
     if name == "white":
-        return float(tree["noise"]) * np.eye(n)[rows]
+        same = numbers[rows, None] == numbers[others]
+        return np.asarray(float(tree["noise"]) * same)
     sample = samples[tree["sample"]]
     X = sample.values
     if name in _RADIAL:
-        return np.asarray(_RADIAL[name](sample.distances(tree, rows), tree))
+        return np.asarray(_RADIAL[name](sample.distances(tree, rows, others), tree))
     if name == "linear":
-        return np.asarray(X[rows] @ X.T)
+        return np.asarray(X[rows] @ X[others].T)
     if name == "polynomial":
-        inner = float(tree["gamma"]) * (X[rows] @ X.T) + float(tree["coef0"])
+        inner = float(tree["gamma"]) * (X[rows] @ X[others].T) + float(tree["coef0"])
         return np.asarray(inner ** int(tree["degree"]))
-    matches = np.zeros((len(X[rows]), n))
+    matches = np.zeros((len(X[rows]), len(X[others])))
     for column in X.T:
-        matches += column[rows, None] == column
+        matches += column[rows, None] == column[others]
     if name == "overlap":
         return np.asarray(matches / X.shape[1])
     return np.asarray(matches == X.shape[1], dtype=np.float64)

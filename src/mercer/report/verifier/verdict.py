@@ -12,12 +12,14 @@ import numpy as np
 
 from mercer.report.verifier.judges import FEASIBLE, JUDGES, Found, Multiplied, Tree
 from mercer.report.verifier.kernels import (
+    BLOCK,
     Sample,
     check_kernel,
     full_matrix,
     is_definite,
-    kernel_rows,
+    kernel_block,
 )
+from mercer.report.verifier.landmarks import LandmarkProducts, judge_landmarks
 from mercer.report.verifier.page import (
     Array,
     NoProof,
@@ -36,8 +38,8 @@ CLAIMS = (
     *("primal_feasibility", "dual_feasibility", "complementarity"),
 )
 """The numbers that a page has to print."""
-_BLOCK = 1 << 21
-"""Values of a Gram matrix that are computed in one go (16 MB)."""
+ON_LANDMARKS = "ridge on landmarks"
+"""The problem whose function is a sum over landmarks, not over all rows."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Data:
     def _arrays(problem: Tree) -> dict[str, Array]:
         names = ("targets", "multipliers", "biases", "C", "weights", "w", "coefficients", "rows")
         found = {name: read_array(problem[name]) for name in names if name in problem}
-        if problem["kind"] not in JUDGES:
+        if problem["kind"] not in (*JUDGES, ON_LANDMARKS):
             raise NoProof("a problem is of no kind that is known")
         for name in ("C", "weights"):
             if name in found and (
@@ -133,6 +135,8 @@ class Data:
     def judge(self, i: int) -> Found:
         """Judge one problem."""
         problem, data = self.problems[i], self.arrays[i]
+        if problem["kind"] == ON_LANDMARKS:
+            return judge_landmarks(problem, data, self._landmark_products(problem))
         if "w" not in data:
             products = self._products[int(problem["gram"]), i]
         else:
@@ -151,9 +155,27 @@ class Data:
             Multiplied(A @ V, np.abs(A) @ np.abs(V)) for A, V in zip((X, X.T), columns, strict=True)
         ]
 
+    def _landmark_products(self, problem: Tree) -> LandmarkProducts:
+        """Return products with the kernel values between rows and landmarks, which come first."""
+        gram = self.grams[problem["gram"]]
+        count, n = int(gram["landmarks"]), int(gram["rows"])
+        self._check_rows(gram)
+        if not 0 < count < n:
+            raise NoProof("there are no landmarks, or no rows beside them")
+        return LandmarkProducts(gram["kernel"], self.samples, count, n)
+
+    def _check_rows(self, gram: Tree) -> None:
+        check_kernel(gram["kernel"], self.samples)
+        if any(len(self.samples[s]) != int(gram["rows"]) for s in _samples_of(gram["kernel"])):
+            raise NoProof("rows and Gram matrix are not equally many")
+
     def _multiply(self, g: int, gram: Tree, packed: Array | None) -> None:
         """Multiply a Gram matrix with the multipliers of all problems on it, block by block."""
-        mine = [i for i, p in enumerate(self.problems) if p.get("gram") == g]
+        mine = [
+            i
+            for i, p in enumerate(self.problems)
+            if p.get("gram") == g and p["kind"] != ON_LANDMARKS
+        ]
         n, K, samples = int(gram["rows"]), None, []
         self.rows = max(self.rows, n)
         if packed is not None:
@@ -163,10 +185,8 @@ class Data:
                     "the Gram matrix is not positive semi-definite, so its values bound nothing"
                 )
         else:
-            check_kernel(gram["kernel"], self.samples)
+            self._check_rows(gram)
             samples = [Sample(values) for values in self.samples]
-            if any(len(self.samples[s]) != n for s in _samples_of(gram["kernel"])):
-                raise NoProof("rows and Gram matrix are not equally many")
         vectors, places = [], []
         for i in mine:
             for V in self._vectors(i):
@@ -179,10 +199,13 @@ class Data:
             return
         stacked = np.hstack(vectors)
         F, sizes = np.empty(stacked.shape), np.empty(stacked.shape)
-        step = max(1, _BLOCK // max(n, 1))
+        step = max(1, BLOCK // max(n, 1))
         for start in range(0, n, step):
             part = slice(start, min(start + step, n))
-            block = K[part] if K is not None else kernel_rows(gram["kernel"], samples, part, n)
+            if K is not None:
+                block = K[part]
+            else:
+                block = kernel_block(gram["kernel"], samples, part, slice(None), n)
             F[part], sizes[part] = block @ stacked, np.abs(block) @ np.abs(stacked)
         at = 0
         for (i, rows), V in zip(places, vectors, strict=True):

@@ -21,6 +21,7 @@ from mercer.problems.linear import (
 )
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
 from mercer.solvers.linear.linear_newton import SMALL_SYSTEM, LinearNewton
+from mercer.solvers.linear.squared_newton import SquaredNewton, is_small
 
 FEW_ROWS, FEW_COLUMNS = 1_000, 300
 """Up to so many rows or columns Newton's method is used: its systems are small."""
@@ -41,6 +42,13 @@ def linear_solver(
 ) -> Solver[LinearProblem, LinearAnswer]:
     """Return the method for so many rows and columns."""
     rows = problem.rows(gram)
+    method = _method_for(problem, rows, seed)
+    return SquaredNewton(method) if is_small(problem, rows) else method
+
+
+def _method_for(
+    problem: LinearProblem, rows: DesignRows, seed: int
+) -> Solver[LinearProblem, LinearAnswer]:
     n, d, squared = len(rows), rows.columns, bool(problem.D.all())
     if squared and SMALL_SYSTEM < n < d and n <= FEW_ROWS:
         return DescentThenNewton(seed)

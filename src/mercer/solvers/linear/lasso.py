@@ -21,8 +21,9 @@ from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solution, Status
 from mercer.solvers.linear.gram_cache import ColumnBlock, GramCache
 from mercer.solvers.linear.signed_newton import signed_newton
 
-FIRST_COLUMNS = 200
-"""Columns of the first working set."""
+FIRST_COLUMNS, FEW_COLUMNS = 100, 20
+"""Columns of the first working set; the same where there are more of them than rows, so that most
+have the weight 0: sets then grow with the weights."""
 EPOCHS = 40
 """Rounds of coordinate descent between two Newton steps."""
 NEWTON_STEPS = 10
@@ -242,8 +243,11 @@ def _grow(cache: GramCache, problem: LassoProblem, at: LassoAnswer, kept: NDArra
     """Add the columns that break their optimality condition most; return how many."""
     support = np.flatnonzero((at.w != 0) & kept & ~cache.inside)
     cache.add(support)
-    n, p = cache.design.shape
-    room = max(FIRST_COLUMNS if p > n else FIRST_COLUMNS // 2, int(np.count_nonzero(at.w)))
+    (n, p), used = cache.design.shape, int(np.count_nonzero(at.w))
+    if p > n:  # a lasso has no more weights than rows
+        room = max(FEW_COLUMNS, 2 * used if problem.l2 > 0 else min(2 * used, n))
+    else:
+        room = max(FIRST_COLUMNS, used)
     pull = (at.c if problem.positive else np.abs(at.c)).copy()
     pull[cache.inside | ~kept] = -np.inf
     violators = np.flatnonzero(pull > problem.l1)

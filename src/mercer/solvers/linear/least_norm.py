@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -25,6 +26,11 @@ _PROMISE = 1e-15
 """A step that promises less, as a share of the norm, is rounding."""
 
 
+_LEAST = 1e-100
+"""Targets below it, or above its inverse, are counted in units of the largest: squares of squares
+would leave the range of floats."""
+
+
 class LeastNorm(FeatureSolver[NormProblem, PenaltyAnswer]):
     """Newton's method on Σ|rᵢ|ᵖ, 1 < p < ∞, from least squares by way of norms in between.
 
@@ -36,6 +42,11 @@ class LeastNorm(FeatureSolver[NormProblem, PenaltyAnswer]):
         self, problem: NormProblem, gram: GramMatrix, budget: Budget, start: PenaltyAnswer | None
     ) -> Outcome[PenaltyAnswer]:
         A, b = gram.features(), problem.b
+        most = float(np.abs(b).max(initial=0.0))
+        if most > 0 and not _LEAST < most < 1 / _LEAST:
+            begin = None if start is None else PenaltyAnswer(start.x / most, start.nu)
+            found = self.run(replace(problem, b=b / most), gram, budget, begin)
+            return replace(found, value=PenaltyAnswer(most * found.value.x, found.value.nu))
         x = accurate(A, b).x if start is None else start.x
         steps, best, gap, share = 0, PenaltyAnswer(x), math.inf, math.inf
         if float(np.abs(b - A @ x).max(initial=0.0)) <= 1e-14 * float(np.abs(b).max(initial=0.0)):

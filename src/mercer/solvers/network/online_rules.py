@@ -14,6 +14,7 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
 from mercer.gram.given import GivenGram
+from mercer.linalg.pcg import Product
 from mercer.problems.mistakes import SignedRows
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
 
@@ -25,14 +26,12 @@ _ROUNDS = 60
 """A limit of rounds: what is found by then is a bound in any case."""
 _MOST_ROWS = 400
 """Rows of the working set whose least point non-negative least squares find in a moment."""
-_MOST_DOUBTFUL = 120
+MOST_DOUBTFUL = 120
 """The same where there may be no separator: what that costs is less than the epochs before it."""
 _NO_MARGIN = 1e-7
 """Margins, as a share of the longest row, that squares in float64 cannot tell from none."""
 _SERVED = 1e-6
 """Rows whose margin is by no more than this share too small are served."""
-_MOST_CELLS = 20_000_000
-"""Products of the working set with all rows that are kept: 160 megabytes."""
 
 
 @dataclass(eq=False)
@@ -242,12 +241,17 @@ def _dense(gram: GramMatrix, budget: Budget) -> Array | None:
     return np.ascontiguousarray(gram.dense(np.float64))
 
 
+LeastPoint = Callable[[IntArray], tuple[Array, float]]
+"""Takes numbers of rows; returns zⱼ·p for all rows and ‖p‖², p the least point of their hull."""
+
+
 def bound_on_mistakes(
-    rows: Callable[[IntArray], Array],
+    least_point: LeastPoint,
     squares: Array,
     own: Array,
     norm: float,
     clean: bool = True,
+    most: int = _MOST_ROWS,
 ) -> MistakeBound:
     """Return the bound on mistakes, by the widest margin or by that of a known separator.
 
@@ -258,51 +262,83 @@ def bound_on_mistakes(
 
     Parameters
     ----------
-    rows : function
-        Takes row numbers, returns zᵢ·zⱼ for these rows and all j.
+    least_point : function
+        Solves the hull of a few rows; these only ever become more.
     squares : array
         ‖zᵢ‖² of all rows.
     own : array
         The values yᵢf(xᵢ) of a function of this ``norm``: all above 0 where it is a separator.
     clean : bool
         Whether it is one. Otherwise there may be none, and less is done to find out.
+    most : int
+        Rows that there is room for.
     """
-    n = len(squares)
     radius = math.sqrt(max(float(squares.max()), 0.0))
-    inside = np.sort(np.argsort(own, kind="stable")[:_FIRST_ROWS])
-    products = rows(inside)
+    inside, taken = _smallest(own, _FIRST_ROWS), np.zeros(len(own), bool)
+    taken[inside] = True
     margin, widest = max(float(own.min()) / norm, 0.0) if norm > 0 else 0.0, radius
-    most = max(2, min(_MOST_ROWS if clean else _MOST_DOUBTFUL, _MOST_CELLS // n))
+    most = max(2, min(_MOST_ROWS if clean else MOST_DOUBTFUL, most))
     for _ in range(_ROUNDS):
-        beta = _least_point(products[:, inside])
-        values = beta @ products
-        least = math.sqrt(max(float(beta @ values[inside]), 0.0))
+        values, square = least_point(inside)
+        least = math.sqrt(max(square, 0.0))
         if least <= _NO_MARGIN * radius:
             widest = 0.0
             break
         margin = max(margin, float(values.min()) / least)
         widest = min(widest, least)
-        worst = np.argsort(values, kind="stable")[:_ADDED]
-        worst = np.setdiff1d(worst[values[worst] < least * least * (1 - _SERVED)], inside)
+        worst = _smallest(values, _ADDED)
+        worst = worst[~taken[worst] & (values[worst] < least * least * (1 - _SERVED))]
         if not worst.size or len(inside) + len(worst) > most:
             break
-        inside = np.concatenate([inside, worst])
-        products = np.concatenate([products, rows(worst)])
+        inside, taken[worst] = np.concatenate([inside, worst]), True
     return MistakeBound(radius, margin, max(widest, margin))
 
 
-def _least_point(G: Array) -> Array:
-    """Return the weights ≥ 0, of sum 1, with the least βᵀGβ.
+def _smallest(values: Array, count: int) -> IntArray:
+    """Return the places of the smallest values, in order."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    return np.sort(np.argpartition(values, count - 1)[:count])
 
-    As a problem of least squares: min ‖Fβ‖² + (1 − Σβ)² over β ≥ 0, G = FᵀF, has the same
-    direction (C. Lawson and R. Hanson, Solving Least Squares Problems, 1974, chapter 23).
+
+def least_point_of_rows(Z: Callable[[IntArray], Array], at_rows: Product) -> LeastPoint:
+    """Return the solver of hulls for rows of features: Z gives zᵢ, and ``at_rows`` w ↦ zⱼ·w."""
+
+    def solve(index: IntArray) -> tuple[Array, float]:
+        inside = Z(index)
+        p = _least_weights(inside.T) @ inside
+        return at_rows(p), float(p @ p)
+
+    return solve
+
+
+def least_point_of_products(rows: Callable[[IntArray], Array]) -> LeastPoint:
+    """Return the solver of hulls from zᵢ·zⱼ, which ``rows`` gives for some rows i and all j."""
+    products: Array = np.empty((0, 0))
+
+    def solve(index: IntArray) -> tuple[Array, float]:
+        nonlocal products
+        more = rows(index[len(products) :])
+        products = np.concatenate([products, more]) if len(products) else more
+        values, vectors = linalg.eigh(products[:, index])
+        beta = _least_weights((vectors * np.sqrt(np.maximum(values, 0.0))).T)
+        at_rows = np.asarray(beta @ products)
+        return at_rows, float(beta @ at_rows[index])
+
+    return solve
+
+
+def _least_weights(F: Array) -> Array:
+    """Return the weights β ≥ 0, of sum 1, with the least ‖Fβ‖.
+
+    As a problem of least squares: min ‖Fβ‖² + (1 − Σβ)² over β ≥ 0 has the same direction
+    (C. Lawson and R. Hanson, Solving Least Squares Problems, 1974, chapter 23).
     """
-    values, vectors = linalg.eigh(G)
-    scale = float(values[-1]) if values[-1] > 0 else 1.0
-    F = (vectors * np.sqrt(np.maximum(values, 0.0) / scale)).T
-    E = np.vstack([F, np.ones(len(G))])
-    target = np.zeros(len(E))
+    count = F.shape[1]
+    scale = float(np.abs(F).max(initial=0.0)) or 1.0
+    E, target = np.ones((len(F) + 1, count)), np.zeros(len(F) + 1)
+    np.divide(F, scale, out=E[:-1])
     target[-1] = 1.0
-    beta, _ = optimize.nnls(E, target, maxiter=50 * len(G))
+    beta, _ = optimize.nnls(E, target, maxiter=50 * count)
     total = float(beta.sum())
-    return np.asarray(beta / total) if total > 0 else np.full(len(G), 1.0 / len(G))
+    return np.asarray(beta / total) if total > 0 else np.full(count, 1.0 / count)

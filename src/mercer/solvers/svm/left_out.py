@@ -9,6 +9,7 @@ import numpy as np
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
 from mercer.problems.qp import BoxQP
+from mercer.solvers.svm.forced_moves import ForcedMoves
 
 STEPS_EACH = 200
 """Pair steps for each variable after which a row is given up; its gap says how far it got."""
@@ -57,8 +58,9 @@ def leave_out_each(
     """Solve a problem on some rows of a float64 matrix once for each row of the matrix, without it.
 
     A row outside the problem has the value of the machine of all rows; so has, by the same problem,
-    a row whose multipliers are 0. For the others the box of the row is shut, what its multipliers
-    held goes to those that gain most by it, and pair steps go on from there.
+    a row whose multipliers are 0. For the others the box of the row is shut. Where the free
+    multipliers go when those of the row fall to 0 is known for all rows from one inverse; from
+    there pair steps and active-set steps go on to the optimum.
 
     The answer w of multipliers β and the best one w* satisfy ‖w − w*‖² ≤ P(w, b) − D(β), the gap:
     P is strongly convex in w, so P(w, b) − P* ≥ ½‖w − w*‖², and D* − D(β) ≥ ½‖w − w*‖² likewise.
@@ -82,18 +84,33 @@ def leave_out_each(
         )
 
     each = np.empty((len(rows), 5))
+    moves = ForcedMoves.of(problem, inside, beta, F)
 
     def leave_out(begin: int) -> None:
         _parallel.check_stopped()
         some = np.arange(begin, min(begin + ROWS_EACH, len(rows)))
-        _fast.without_rows.without(
-            inside, problem.p, *box, beta, F, some, tol, most, each[begin : begin + ROWS_EACH]
+        starts = np.array([_start(problem, beta, moves, int(row)) for row in some])
+        changes = np.column_stack(
+            [problem.coefficients(start - beta, len(rows)) for start in starts]
         )
+        moved = np.flatnonzero(changes.any(axis=1))
+        slopes = F - (inside[moved].T @ changes[moved])[problem.row].T
+        _fast.without_rows.without(
+            inside, problem.p, *box, starts, np.ascontiguousarray(slopes), some, tol, most,
+            each[begin : begin + ROWS_EACH],
+        )  # fmt: skip
 
     _parallel.run(leave_out, range(0, len(rows), ROWS_EACH), _parallel.thread_count(threads))
     found[rows] = each
     values, low_ends, high_ends, gaps, steps = found.T
     return LeftOutValues(values, low_ends, high_ends, gaps, steps.astype(np.intp))
+
+
+def _start(problem: BoxQP, beta: Array, moves: ForcedMoves | None, row: int) -> Array:
+    """Return multipliers in the box without a row, near the optimum where that is known."""
+    own = problem.row == row
+    found = moves.without(row) if moves is not None and beta[own].any() else None
+    return np.where(own, 0.0, beta) if found is None else found
 
 
 def is_semidefinite(K: Array) -> bool:

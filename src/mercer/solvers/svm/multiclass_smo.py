@@ -78,6 +78,7 @@ class _JointRun:
         self.steps = 0
         self.nonconvex = False
         self.alpha = np.zeros((n, problem.classes)) if start is None else problem.feasible(start)
+        self.biases = np.zeros(problem.classes) if problem.biases is None else problem.biases
         self.wrong = np.empty(n)
         self.best_gap = self.least_violation = np.inf
         self.best_dual = 0.0
@@ -132,6 +133,7 @@ class _JointRun:
         """Return the best iterate that float64 has seen."""
         alpha, f = self.best_alpha, self.best_f
         fast.violations(f, alpha, self.labels, self.C, self.limit, self.wrong)
+        f = f - self.biases
         negative = np.vdot(alpha, f) < -1e-9 * np.vdot(np.abs(alpha), np.abs(f))
         details = {
             "violation": float(self.wrong.max()),
@@ -145,7 +147,8 @@ class _JointRun:
         f = np.zeros_like(self.alpha)
         if self.alpha.any():
             f = np.ascontiguousarray(self.exact @ self.alpha, dtype=np.float64)
-        self.f = f
+        # Values with their biases: all that margins are made of.
+        self.f = f + self.biases
         gap, worst, dual = self._relative_gap(), self._measure(), self._dual()
         progress = (
             gap < 0.9 * self.best_gap
@@ -174,14 +177,14 @@ class _JointRun:
 
     def _relative_gap(self) -> float:
         dual = self._dual()
-        half_norm = float(np.vdot(self.alpha, self.f)) / 2
+        half_norm = float(np.vdot(self.alpha, self.f - self.biases)) / 2
         primal = half_norm + fast.loss(self.f, self.labels, self.C, self.limit)
         scale = max(abs(primal), abs(dual))
         return (primal - dual) / scale if scale > 0 else 0.0
 
     def _dual(self) -> float:
         total = self.alpha[np.arange(len(self.alpha)), self.labels].sum()
-        return float(total - np.vdot(self.alpha, self.f) / 2)
+        return float(total - np.vdot(self.alpha, self.f + self.biases) / 2)
 
     def _choose(self, goal: float) -> None:
         """Choose the working set: half of it the worst points, the others from the last one."""

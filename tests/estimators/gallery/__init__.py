@@ -1,0 +1,1 @@
+"""The situations of scikit-learn's gallery, with its classes and with ours."""
