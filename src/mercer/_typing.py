@@ -43,6 +43,9 @@ Label: TypeAlias = Any
 SampleWeights: TypeAlias = Any
 """A weight for each object (array-like), or None for equal weights."""
 
+RowGroups: TypeAlias = Any
+"""The group that each object belongs to (array-like), or None where each is its own."""
+
 ClassWeights: TypeAlias = Any
 """A weight for each class as a mapping, ``"balanced"``, or None for equal weights."""
 

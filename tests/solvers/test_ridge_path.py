@@ -46,6 +46,34 @@ def test_residuals_are_those_of_fits_without_the_row(problem, intercept):
         np.testing.assert_allclose(found.residuals[0, i], Y[i] - A[i] @ solved, atol=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("of_features", [False, True])
+def test_residuals_of_groups_are_those_of_fits_without_the_group(problem, intercept, of_features):
+    Z, Y, weights = problem
+    alphas = np.array([0.3, 20.0])
+    scaled = np.sqrt(weights)[:, None] * Z
+    spectrum = FeatureSpectrum(scaled) if of_features else MatrixSpectrum(scaled @ scaled.T)
+    groups = np.random.default_rng(0).integers(0, 7, len(Z))
+    found = ridge_path(spectrum, Y, alphas, weights, intercept, groups)
+    A = np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
+    for k, alpha in enumerate(alphas):
+        P = alpha * np.diag([*np.ones(6), *([0.0] if intercept else [])])
+        for g in range(7):
+            rest, own = groups != g, groups == g
+            W = weights[rest, None]
+            solved = np.linalg.solve(A[rest].T @ (W * A[rest]) + P, A[rest].T @ (W * Y[rest]))
+            np.testing.assert_allclose(found.residuals[k, own], Y[own] - A[own] @ solved, atol=1e-9)
+
+
+def test_groups_of_one_row_are_rows(problem):
+    Z, Y, _ = problem
+    alphas, each = np.geomspace(0.01, 10, 4), np.random.default_rng(1).permutation(len(Z))
+    spectrum = MatrixSpectrum(Z @ Z.T)
+    rows = ridge_path(spectrum, Y, alphas, np.ones(len(Z)), True)
+    alone = ridge_path(spectrum, Y, alphas, np.ones(len(Z)), True, each)
+    np.testing.assert_allclose(alone.residuals, rows.residuals, atol=1e-11)
+
+
 def test_the_usual_grid_stays_above_rounding(problem):
     Z, Y, _ = problem
     many = np.ones((6000, 1))

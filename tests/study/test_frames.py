@@ -87,3 +87,17 @@ def test_what_has_no_probabilities_says_so():
     assert study.classes == ()
     with pytest.raises(InvalidInput, match="no probabilities: it predicts a number"):
         study.predict_proba("diabetes")
+
+
+def test_the_contest_of_a_study_leaves_whole_groups_out():
+    """Rows of one person give each other away: what is promised has to hold for other people."""
+    random = np.random.default_rng(3)
+    person = np.repeat(np.arange(80), 5)
+    body, level = random.standard_normal((80, 3)), random.standard_normal(80)
+    effect = random.standard_normal(400)
+    frame = pd.DataFrame(body[person], columns=["a", "b", "c"]).assign(
+        person=[f"p{i}" for i in person], effect=effect, y=level[person] + effect
+    )
+    together = Study.fit(frame, "y", group="person", cv=3)
+    assert together.search.best_score_ < 0.7  # of rows that were left out alone: above 0.99
+    assert Study.fit(frame.drop(columns="person"), "y", cv=3).search.best_score_ > 0.9

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._files.fields import Numbers, State
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
 
 
@@ -54,6 +54,11 @@ class MatrixSpectrum:
         squares = self.vectors**2
         return np.asarray((squares @ self._inverse(alphas)).T)
 
+    def inverse_blocks(self, alphas: Array, rows: IntArray) -> Array:
+        """Return (K + λI)⁻¹ between some rows for every λ: of shape (alphas, rows, rows)."""
+        part = self.vectors[rows]
+        return np.asarray((part * self._inverse(alphas).T[:, None, :]) @ part.T)
+
     def freedoms(self, alphas: Array) -> Array:
         """Return the effective degrees of freedom tr K(K + λI)⁻¹ for every λ."""
         return np.asarray((self.values[:, None] * self._inverse(alphas)).sum(axis=0))
@@ -96,6 +101,13 @@ class FeatureSpectrum:
         explained = self.turned**2 @ (1 / (self.values[:, None] + alphas))
         return np.asarray(((1 - explained) / alphas).T)
 
+    def inverse_blocks(self, alphas: Array, rows: IntArray) -> Array:
+        """Return (ZZᵀ + λI)⁻¹ between some rows for every λ: of shape (alphas, rows, rows)."""
+        self._require(alphas)
+        part, shrunk = self.turned[rows], 1 / (self.values + alphas[:, None])
+        explained = (part * shrunk[:, None, :]) @ part.T
+        return np.asarray((np.eye(len(rows)) - explained) / alphas[:, None, None])
+
     def freedoms(self, alphas: Array) -> Array:
         """Return the effective degrees of freedom tr ZZᵀ(ZZᵀ + λI)⁻¹ for every λ."""
         return np.asarray((self.values[:, None] / (self.values[:, None] + alphas)).sum(axis=0))
@@ -118,7 +130,8 @@ class RidgePath:
     alphas : array of shape (grid,)
     coefficients : array of shape (grid, n) or (grid, n, targets)
     residuals : array of the same shape
-        y minus the prediction of the machine that was fitted without that row.
+        y minus the prediction of the machine that was fitted without that row, or without all
+        rows of its group.
     errors : array of shape (grid,) or (grid, targets)
         The (weighted) mean squares of the residuals.
     freedoms : array of shape (grid,)
@@ -156,27 +169,43 @@ def ridge_path(
     alphas: Array,
     weights: Array,
     intercept: bool = False,
+    groups: IntArray | None = None,
 ) -> RidgePath:
     """Return coefficients and leave-one-out residuals for every λ.
 
     ``spectrum`` is that of √W K √W. A row left out has the residual cᵢ/Hᵢᵢ with
-    H = (K + λW⁻¹)⁻¹, from which a constant takes H11ᵀH/1ᵀH1.
+    H = (K + λW⁻¹)⁻¹, from which a constant takes H11ᵀH/1ᵀH1; rows G that are left out together,
+    those with one number in ``groups``, have H_GG⁻¹ c_G.
     """
     scale = np.sqrt(weights)[:, None]
     inner = spectrum.path(scale * Y, alphas)
     diagonals, freedoms = spectrum.inverse_diagonals(alphas), spectrum.freedoms(alphas)
     intercepts = np.zeros((len(alphas), Y.shape[1]))
+    constants = np.zeros((len(alphas), len(Y)))
     if intercept:
         ones = spectrum.path(scale, alphas)
         totals = np.einsum("aik,ik->a", ones, scale)
+        constants = ones[:, :, 0] / np.sqrt(totals)[:, None]
         intercepts = np.einsum("aij,ik->aj", inner, scale) / totals[:, None]
         inner = inner - ones * intercepts[:, None, :]
-        squares = ones[:, :, 0] ** 2 / totals[:, None]
-        diagonals = diagonals - squares
-        freedoms = freedoms + alphas * squares.sum(axis=1)
-    residuals = inner / diagonals[:, :, None] / scale
+        freedoms = freedoms + alphas * (constants**2).sum(axis=1)
+    if groups is None:
+        residuals = inner / (diagonals - constants**2)[:, :, None] / scale
+    else:
+        residuals = np.empty_like(inner)
+        for rows in rows_of_groups(groups):
+            blocks = spectrum.inverse_blocks(alphas, rows)
+            blocks -= constants[:, rows, None] * constants[:, None, rows]
+            residuals[:, rows] = np.linalg.solve(blocks, inner[:, rows]) / scale[rows]
     errors = np.einsum("i,aij->aj", weights / weights.sum(), residuals**2)
     return RidgePath(alphas, scale * inner, residuals, errors, freedoms, intercepts)
+
+
+def rows_of_groups(groups: IntArray) -> list[IntArray]:
+    """Return the rows of each group, in order."""
+    order = np.argsort(groups, kind="stable")
+    ends = np.flatnonzero(np.diff(groups[order])) + 1
+    return np.split(order, ends)
 
 
 def usual_alphas(spectrum: MatrixSpectrum | FeatureSpectrum, count: int = 57) -> Array:

@@ -53,8 +53,10 @@ def search_machine(
         machine.set_params(class_weight="balanced")
         notes.append("Errors on rare classes cost more, in proportion to how rare they are.")
     if plan.machine.contends:
-        left = plan.time_left(time_limit)
-        return search_vote(machine, X, y, score=score, time_limit=left, callback=callback)
+        return search_vote(
+            machine, X, y, score=score, time_limit=plan.time_left(time_limit), callback=callback,
+            groups=None if plan.groups is None else plan.groups[rows],
+        )  # fmt: skip
     candidates = JOINED if plan.open_parts else 1
 
     def tuned(kernel: Any, number: int) -> Any:

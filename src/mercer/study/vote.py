@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._typing import Model, Objects, Targets
+from mercer._typing import IntArray, Model, Objects, Targets
 from mercer.io.column_kinds import listed_columns
 from mercer.io.tables import Table
 
@@ -85,6 +85,7 @@ def search_vote(
     score: str | None,
     time_limit: float | None,
     callback: Callable[[int, int, float], None] | None,
+    groups: IntArray | None = None,
 ) -> VoteSearch:
     """Let an automatic machine find its members; ``time_limit`` is what is left for everything."""
     if score in _MEASURES:
@@ -100,7 +101,7 @@ def search_vote(
             callback(done, total, in_units(best, machine))
 
     with machine.using(watch):
-        machine.fit(X, y)
+        machine.fit(X, y, groups=groups)
     if machine.stopped_:
         why = "reached its time limit"
         if machine.stopped_ == "interrupted":

@@ -297,3 +297,41 @@ def test_numbers_whose_columns_count_differently_are_learnt_by_their_weights():
     assert weights[2:].max() < 0.2 * weights[:2].min()
     assert error < 0.1
     assert all(c.relative_gap < 1e-9 for c in machine.certificates_)
+
+
+def repeated_measurements():
+    """Eighty people with five rows each: levels are learnt by heart, new people have others.
+
+    What carries over is one column; the others tell who a row belongs to.
+    """
+    random = np.random.default_rng(3)
+    person = np.repeat(np.arange(80), 5)
+    level, body = random.standard_normal(80), random.standard_normal((80, 4))
+    effect = random.standard_normal(400)
+    X = np.column_stack([body[person] + 0.01 * random.standard_normal((400, 4)), effect])
+    return X, level[person] + effect + 0.1 * random.standard_normal(400), person
+
+
+def test_groups_are_left_out_together():
+    X, y, person = repeated_measurements()
+    known = person < 60
+    alone = AutoRegressor().fit(X[known], y[known])
+    together = AutoRegressor().fit(X[known], y[known], groups=[f"p{i}" for i in person[known]])
+
+    def errors(model):
+        promised = np.mean((model.loo_values_ - y[known]) ** 2)
+        return promised, np.mean((model.predict(X[~known]) - y[~known]) ** 2)
+
+    promised, found = errors(alone)
+    assert found > 10 * promised  # rows of the same person give the level away
+    promised, found_together = errors(together)
+    assert found_together / 2 < promised < 2 * found_together
+    assert found_together < 0.8 * found
+
+
+def test_groups_that_cannot_be_left_out_are_refused():
+    X, y, person = repeated_measurements()
+    with pytest.raises(InvalidInput, match="each of the 400 rows"):
+        AutoRegressor().fit(X, y, groups=person[:-1])
+    with pytest.raises(InvalidInput, match="all rows into one group"):
+        AutoClassifier().fit(X, y > 0, groups=np.zeros(400))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import LABELS, Number, Numbers, State, WrongState
 from mercer._sklearn import StrOptions, check_targets
-from mercer._typing import Array, ClassWeights, IntArray, Objects, SampleWeights, Targets
+from mercer._typing import Array, ClassWeights, IntArray, Objects, RowGroups, SampleWeights, Targets
 from mercer.estimators.automatic.auto_machine import AutoMachine
 from mercer.estimators.automatic.measures import CLASS_MEASURES
 from mercer.estimators.constructor import parameters
@@ -120,7 +120,7 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
             if functions != ((1,) if count == 2 else (count,)):
                 raise WrongState("a member has not one function for each class")
 
-    def fit(self, X: Objects, y: Targets) -> Self:
+    def fit(self, X: Objects, y: Targets, *, groups: RowGroups = None) -> Self:
         """Find the machines for the classes ``y``.
 
         Parameters
@@ -130,6 +130,9 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
             values may be there.
         y : array of shape (n,)
             The classes.
+        groups : array of shape (n,), optional
+            Rows of one group (a person, a batch) are left out together, as new rows will be of
+            other groups; the choice and the calibration then rest on unseen groups.
         """
         self._validate_params()
         if y is None:
@@ -145,7 +148,7 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
                 "positive. Give numbers > 0."
             )
         Y = signs_of(labels, len(self.classes_))
-        self.loo_values_ = self._contend(X, Y, CLASS_MEASURES[self.scoring])
+        self.loo_values_ = self._contend(X, Y, CLASS_MEASURES[self.scoring], groups)
         seen = np.flatnonzero(~np.isnan(self.loo_values_[:, 0]))
         self.calibration_, self.biases_ = fit_logits(
             _all_classes(self.loo_values_[seen]), labels[seen], len(self.classes_)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._files.fields import COUNT, TEXT, A, ListOf, Numbers, OneOf, Plain, State, WrongState
 from mercer._interrupts import finishing
 from mercer._sklearn import Interval, num_samples
-from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer._typing import Array, IntArray, Objects, RowGroups, SampleWeights, Targets
 from mercer.estimators.automatic.contest import (
     Candidate,
     Contest,
@@ -34,7 +34,7 @@ from mercer.estimators.ridge.changed_labels import smoother_of
 from mercer.estimators.ridge.kernel_ridge import KernelRidge
 from mercer.estimators.ridge.ridge_judge import judge_ridge
 from mercer.estimators.state import SEEN
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.expansion import Expansion
 from mercer.kernels.encoders import is_frame
 from mercer.kernels.expression import format_kernel
@@ -219,7 +219,7 @@ class AutoMachine(CheckedParameters, BaseEstimator):
             reset=reset,
         )
 
-    def _contend(self, X: Objects, Y: Array, measure: Measure) -> Array:
+    def _contend(self, X: Objects, Y: Array, measure: Measure, groups: RowGroups) -> Array:
         """Run the contest, fit its winners, and return their mean on rows that were left out."""
         began = time.perf_counter()
         limit = math.inf if self.time_limit is None else float(self.time_limit)
@@ -232,7 +232,7 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         rows = seen[without_copies(tables[0][seen], Y[seen])]
         contest = Contest(
             [Z[rows] for Z in tables], Y[rows], measure, began + _RACE_SHARE * limit,
-            vars(self).get("_watch"),
+            vars(self).get("_watch"), _group_numbers(groups, len(Y), rows),
         )  # fmt: skip
         contest.run()
         voters = contest.voters(self.max_members)
@@ -276,6 +276,24 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         used = {member.coding for member in self.members_}
         tables = {c: self.codings_[c].transform(X) for c in used}
         return [(member, tables[member.coding] * member.weights) for member in self.members_]
+
+
+def _group_numbers(groups: RowGroups, count: int, rows: IntArray) -> IntArray | None:
+    """Return the groups of the rows that take part, as numbers from 0 on."""
+    if groups is None:
+        return None
+    names = np.asarray(groups)
+    if names.shape != (count,):
+        raise InvalidInput(
+            f"groups has to name the group of each of the {count} rows; its shape is {names.shape}."
+        )
+    numbers = np.unique(names[rows], return_inverse=True)[1]
+    if numbers.max() == 0:
+        raise InvalidInput(
+            "groups puts all rows into one group, so that none is left to learn from. Give at "
+            "least two groups, or none."
+        )
+    return numbers.astype(np.intp)
 
 
 def _line(entry: Entry, best: Entry, chosen: set[Candidate]) -> dict[str, Any]:

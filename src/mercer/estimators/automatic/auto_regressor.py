@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._files.fields import Number, State
 from mercer._sklearn import StrOptions, check_targets
-from mercer._typing import Array, Objects, Targets
+from mercer._typing import Array, Objects, RowGroups, Targets
 from mercer.estimators.automatic.auto_machine import AutoMachine
 from mercer.estimators.automatic.measures import NUMBER_MEASURES
 from mercer.estimators.constructor import parameters
@@ -89,7 +89,7 @@ class AutoRegressor(RegressorMixin, AutoMachine):
     target_mean_: float = field(init=False)
     target_scale_: float = field(init=False)
 
-    def fit(self, X: Objects, y: Targets) -> Self:
+    def fit(self, X: Objects, y: Targets, *, groups: RowGroups = None) -> Self:
         """Find the machines for the numbers ``y``.
 
         Parameters
@@ -98,6 +98,9 @@ class AutoRegressor(RegressorMixin, AutoMachine):
             Columns of a frame may hold numbers, truth values, dates, texts and categories. Missing
             values may be there.
         y : array of shape (n,)
+        groups : array of shape (n,), optional
+            Rows of one group (a person, a batch) are left out together, as new rows will be of
+            other groups; the choice and the calibration then rest on unseen groups.
         """
         self._validate_params()
         if y is None:
@@ -107,7 +110,7 @@ class AutoRegressor(RegressorMixin, AutoMachine):
         check_consistent_length(X, y)
         self.target_mean_ = float(y.mean())
         self.target_scale_ = float(y.std()) or 1.0
-        left_out = self._contend(X, self._targets(y), NUMBER_MEASURES[self.scoring])
+        left_out = self._contend(X, self._targets(y), NUMBER_MEASURES[self.scoring], groups)
         self.loo_values_ = self._in_units(left_out)
         return self
 

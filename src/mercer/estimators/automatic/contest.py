@@ -182,6 +182,8 @@ class Contest:
         The time after which no candidate is tried any more; one always is.
     watch : function, optional
         Called after each candidate.
+    groups : array of shape (n,), optional
+        Rows with the same number are left out together.
 
     Attributes
     ----------
@@ -196,8 +198,10 @@ class Contest:
         measure: Measure,
         deadline: float,
         watch: Watch | None = None,
+        groups: IntArray | None = None,
     ) -> None:
         self.Y, self._measure, self._deadline, self._watch = Y, measure, deadline, watch
+        self._groups = groups
         self.stopped = ""
         self._coordinates = [Coordinates(Z, Y) for Z in codings]
         self._entries: dict[Candidate, Entry] = {}
@@ -307,7 +311,8 @@ class Contest:
         """Let the errors of rows that were left out move the weights of what was best so far."""
         coding = self.entries[0].candidate.coding
         coordinates = self._coordinates[coding]
-        if coordinates.Z.shape[1] > MOST_COLUMNS:
+        # Rows are left out one by one there, which is no good where groups matter.
+        if coordinates.Z.shape[1] > MOST_COLUMNS or self._groups is not None:
             return
         tried = [e for e in self.entries if e.candidate.coding == coding]
         starts = {kernel: _nearest(kernel, tried) for kernel in RADIAL}
@@ -324,7 +329,7 @@ class Contest:
         scale = float(gram.diag().mean()) or 1.0
         penalties = _LEARNT_PENALTIES if candidate.learnt else _PENALTIES
         alphas = np.maximum(penalties * scale, 10 * spectrum.rounding)
-        path = ridge_path(spectrum, self.Y, alphas, np.ones(n), intercept=True)
+        path = ridge_path(spectrum, self.Y, alphas, np.ones(n), True, self._groups)
         left_out = self.Y - path.residuals
         found = [self._measure(values, self.Y) for values in left_out]
         at = int(np.argmax([judged.score for judged in found]))
