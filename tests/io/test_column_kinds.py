@@ -18,6 +18,7 @@ from mercer import (
     InvalidParameter,
     Linear,
     Overlap,
+    Spectrum,
     auto_kernel,
     format_kernel,
     load_data,
@@ -177,3 +178,19 @@ def test_proposals_learn():
     train, test = np.arange(1000), np.arange(1000, 2000)
     machine = SVC(kernel=proposal.kernel, C=2.0).fit(X.take(pa.array(train)), table.target[train])
     assert machine.score(X.take(pa.array(test)), table.target[test]) > 0.65
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_short_texts_are_compared_by_pieces_of_their_words(library):
+    titles = [f"{('chief', 'deputy')[i % 2]} clerk of hall {i // 2}" for i in range(N)]
+    frame = LIBRARIES[library]({"title": titles, "age": COLUMNS["age"]})
+    assert [c.kind for c in describe_columns(frame)] == ["phrase", "number"]
+    proposal = auto_kernel(frame)
+    assert proposal.kernel == (
+        0.5 * RBF("median").on("age") + 0.5 * Spectrum(3).normalized().on("title")
+    )
+    assert "title: short texts, so the cosine of their pieces of 3 letters." in proposal.reasons
+    said = auto_kernel(frame, kinds={"title": "text"})
+    assert said.kernel == 0.5 * RBF("median").on("age") + 0.5 * BagOfWords().normalized().on(
+        "title"
+    )

@@ -26,7 +26,7 @@ Kind = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column holds: number, category, text, sequence, date; may be given again.",
+        help="What a column holds: number, category, text, phrase, sequence or date; repeatable.",
     ),
 ]
 Missing = Annotated[

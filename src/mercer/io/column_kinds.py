@@ -28,6 +28,7 @@ Kind = Literal[
     "number",
     "category",
     "text",
+    "phrase",
     "sequence",
     "series",
     "graph",
@@ -39,7 +40,9 @@ Kind = Literal[
     "other",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-USED: tuple[Kind, ...] = ("number", "category", "text", "sequence", "series", "graph", "molecule")
+USED: tuple[Kind, ...] = (
+    *("number", "category", "text", "phrase", "sequence", "series", "graph", "molecule"),
+)
 
 _SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
 _ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
@@ -223,8 +226,10 @@ def _text_kind(column: Cells, count: int, distinct: int) -> tuple[Kind, str]:
         return "sequence", f"sequences of {length:.0f} letters on average"
     if varied and _are_smiles(sample):
         return "molecule", "molecules, written as SMILES"
-    if words >= 6 or (varied and words >= 2 and count >= 10):
+    if words >= 6:
         return "text", f"texts of {words:.0f} words on average"
+    if varied and words >= 2 and count >= 10:
+        return "phrase", f"short texts of {words:.0f} words on average"
     if distinct > 0.9 * count and count >= 10:
         return "identifier", f"{distinct} of its {count} values are different, as in a key"
     return "category", f"{distinct} categories"
@@ -278,6 +283,9 @@ _PARTS: dict[Kind, _Comparison] = {
     "number": _numbers,
     "category": _categories,
     "text": _one_each(BagOfWords, "text, so the cosine of the words in it."),
+    "phrase": _one_each(
+        lambda: Spectrum(3), "short texts, so the cosine of their pieces of 3 letters."
+    ),
     "series": _series,
     "sequence": _one_each(
         lambda: Spectrum(4), "sequences, so the cosine of their pieces of 4 letters."

@@ -188,9 +188,9 @@ def find(name: str, task: str) -> Machine:
 
 
 def is_simple(table: Table, column: Column) -> bool:
-    """Whether a column holds numbers, categories or sequences that compare place by place."""
+    """Whether a column holds numbers, categories, short texts or sequences that are aligned."""
     if column.kind != "sequence":
-        return column.kind in ("number", "category")
+        return column.kind in ("number", "category", "phrase")
     return are_aligned(table.frame[column.name].to_pylist())
 
 

@@ -180,7 +180,8 @@ def _part(name: str, kind: str, column: Column) -> Any:
         return OneHotEncoder(handle_unknown="ignore").fit(cells)
     if kind == "sequence" and len({len(cell) for cell in cells}) == 1:
         return _Places().fit(cells)
-    words = kind == "text" and any(len(cell) > 1 for text in cells for cell in text.split())
+    of_words = kind in ("text", "phrase")
+    words = of_words and any(len(cell) > 1 for text in cells for cell in text.split())
     counter = CountVectorizer(max_features=_MOST_WORDS) if words else CountVectorizer(
         analyzer="char", ngram_range=(1, 3), lowercase=False, max_features=_MOST_WORDS,
     )  # fmt: skip

@@ -20,6 +20,7 @@ _MEASURES = {"log_loss": "log_loss", "mae": "absolute_error"}
 _CODED = {
     "number": "numbers, standardised",
     "category": "categories, with a coordinate for each",
+    "phrase": "short texts, by the spelling they share",
     "sequence": "sequences of one length, with a category for each place",
 }
 """How columns enter the distance of a contest, by their kind."""

@@ -335,3 +335,24 @@ def test_groups_that_cannot_be_left_out_are_refused():
         AutoRegressor().fit(X, y, groups=person[:-1])
     with pytest.raises(InvalidInput, match="all rows into one group"):
         AutoClassifier().fit(X, y > 0, groups=np.zeros(400))
+
+
+def test_titles_that_were_never_seen_are_near_to_those_that_are_written_like_them(tmp_path):
+    random = np.random.default_rng(0)
+    jobs = np.array(["nurse", "pilot", "welder", "tailor", "clerk", "driver"])
+    ranks = np.array([f"{a} {b}" for a in ("chief", "deputy", "second", "night", "field")
+                      for b in ("officer", "section", "branch", "unit")])  # fmt: skip
+    job = random.integers(0, len(jobs), 260)
+    frame = pd.DataFrame({"title": [f"{ranks[r]} {jobs[j]}" for r, j in
+                                    zip(random.integers(0, len(ranks), 260), job, strict=True)],
+                          "age": random.standard_normal(260)})  # fmt: skip
+    paid = job < 3
+    known = np.arange(260) < 130
+    unseen = ~known & ~frame.title.isin(frame.title[known]).to_numpy()
+    assert unseen.sum() > 10
+    machine = AutoClassifier().fit(frame[known], paid[known])
+    assert (machine.predict(frame[unseen]) == paid[unseen]).mean() > 0.9
+    assert any(code.similar for m in machine.members_ for code in machine.codings_[m.coding].codes)
+    save(machine, tmp_path / "titles.mercer")
+    again = load(tmp_path / "titles.mercer")
+    np.testing.assert_array_equal(again.predict_proba(frame), machine.predict_proba(frame))

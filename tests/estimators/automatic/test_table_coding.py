@@ -7,7 +7,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from mercer.estimators.automatic.table_coding import TableCoding, are_aligned, codes_of_categories
+from mercer.estimators.automatic.table_coding import (
+    MOST_LEVELS,
+    TableCoding,
+    are_aligned,
+    codes_of_categories,
+    varied_texts,
+)
 from mercer.exceptions import InvalidInput
 
 DATA = {
@@ -81,3 +87,48 @@ def test_what_is_no_sequence_stays_a_category():
     assert not are_aligned(["2020 May", "2021 May"])
     assert not are_aligned(["Bob", "Amy"])
     assert not are_aligned([None, ""])
+
+
+def cosine_of_pieces(a, b):
+    """The cosine of the counts of pieces of three letters, in plain Python."""
+    counts = []
+    for text in (f" {a.lower()} ", f" {b.lower()} "):
+        pieces = [text[i : i + 3] for i in range(len(text) - 2)]
+        counts.append({piece: pieces.count(piece) for piece in pieces})
+    dot = sum(count * counts[1].get(piece, 0) for piece, count in counts[0].items())
+    norms = [sum(count**2 for count in each.values()) ** 0.5 for each in counts]
+    return dot / (norms[0] * norms[1]) if dot else 0.0
+
+
+def test_texts_are_compared_by_their_spelling():
+    jobs = ("Baker", "Pilot", "nurse", "Driver", "Cook", "Clerk", "Welder", "Tailor")
+    titles = [f"{rank} {job}" for rank in ("Chief", "Junior", "senior") for job in jobs]
+    frame = pd.DataFrame(
+        {"title": [*titles, None], "x": np.arange(25.0), "few": ["a", "b"] * 12 + ["a"]}
+    )
+    assert varied_texts(frame) == ["title"]
+    coding = TableCoding.of(frame, similar=["title"])
+    new = pd.DataFrame({"title": ["CHIEF baker", "chief bakers", None], "x": [0.0] * 3, "few": "a"})
+    names, Z = coding.names, coding.transform(new)
+    for level in titles:
+        at = names.index(f"title ≈ {level}")
+        expected = [cosine_of_pieces(text, level) for text in new.title[:2]]
+        np.testing.assert_allclose(Z[:, at], [*expected, 0.0], atol=1e-12)
+    assert Z[0, names.index("title ≈ Chief Baker")] == pytest.approx(1)
+    assert Z[2, names.index("title is missing")] == 1
+    assert names[-2:] == ["few = a", "few = b"]
+
+
+def test_of_more_texts_than_coordinates_the_frequent_stay():
+    titles = [f"title {i:04d}" for i in range(3 * MOST_LEVELS)]
+    coding = TableCoding.of(pd.DataFrame({"t": titles + titles[-5:]}), similar=["t"])
+    (code,) = coding.codes
+    assert len(code.levels) == MOST_LEVELS
+    assert set(titles[-5:]) < set(code.levels)
+    # Of the others not the first of the alphabet.
+    assert sum(level > titles[len(titles) // 2] for level in code.levels) > MOST_LEVELS / 3
+
+
+def test_codes_of_few_letters_have_no_spelling():
+    frame = pd.DataFrame({"code": [f"{a}{b}" for a in "abcdefgh" for b in "stuvwxyz"]})
+    assert varied_texts(frame) == []

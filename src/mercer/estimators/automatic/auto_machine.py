@@ -27,7 +27,11 @@ from mercer.estimators.automatic.contest import (
     without_copies,
 )
 from mercer.estimators.automatic.measures import Measure
-from mercer.estimators.automatic.table_coding import TableCoding, codes_of_categories
+from mercer.estimators.automatic.table_coding import (
+    TableCoding,
+    codes_of_categories,
+    varied_texts,
+)
 from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.ridge.changed_labels import smoother_of
@@ -227,6 +231,9 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         as_category = codes_of_categories(X)
         if as_category:
             codings.append(TableCoding.of(X, as_category))
+        similar = varied_texts(X)
+        if similar:
+            codings.append(TableCoding.of(X, similar=similar))
         tables = [coding.transform(X) for coding in codings]
         seen = race_rows(num_samples(X), RACE_ROWS, self.random_state)
         rows = seen[without_copies(tables[0][seen], Y[seen])]

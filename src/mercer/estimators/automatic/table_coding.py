@@ -13,6 +13,7 @@ from mercer._files.fields import COUNT, FLAG, TEXT, A, ListOf, Number, State
 from mercer._typing import Array, Column, Objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing
+from mercer.kernels.strings.kmers import Spectrum
 
 MOST_LEVELS = 200
 """Categories of one column that get a coordinate, the frequent first: more are mostly single rows,
@@ -21,6 +22,10 @@ FEW_VALUES = 10
 """Whole numbers of so many different values at most may be codes of categories: 10 digits."""
 SHORTEST_SEQUENCE = 8
 """Letters of the shortest texts that are sequences: codes of fewer letters are categories."""
+_MANY_LEVELS = 20
+"""Texts of a column beyond which some of them may be spellings or kinds of one thing."""
+_FEWEST_LETTERS = 4
+"""Letters of texts, on average, from which pieces of three letters tell something."""
 _LETTERS = re.compile(r"[A-Za-z*-]+\Z")
 """Letters of sequences, with the signs for a stop and for a gap."""
 _FEWEST_VALUES = 3
@@ -46,7 +51,14 @@ class ColumnCode:
     A number is standardised, (x − centre)/scale, with ``fill`` where it is missing; a category has
     a coordinate of 0 or 1 for each of its ``levels``, and none for a level that was never seen.
     With ``missing`` there is one more coordinate, which tells where a value is missing. With a
-    ``place`` from 1 on, the levels are letters that stand there in a sequence.
+    ``place`` from 1 on, the levels are letters that stand there in a sequence. With ``similar`` a
+    coordinate is no more 0 or 1 but the cosine of the pieces of three letters in a text and in the
+    level, so that a level that was never seen is near to those that are written like it.
+
+    References
+    ----------
+    P. Cerda, G. Varoquaux and B. Kégl, Similarity encoding for learning with dirty categorical
+    variables, Machine Learning 107 (2018).
     """
 
     name: str
@@ -56,25 +68,30 @@ class ColumnCode:
     centre: float = 0.0
     scale: float = 1.0
     place: int = 0
+    similar: bool = False
 
     STATE: ClassVar[State] = {
         "name": TEXT,
         "levels": ListOf(TEXT),
         "missing": FLAG,
         "place": COUNT,
+        "similar": FLAG,
         **dict.fromkeys(("fill", "centre", "scale"), Number()),
     }
 
     @classmethod
-    def of(cls, column: NamedColumn, as_category: bool) -> ColumnCode:
+    def of(cls, column: NamedColumn, as_category: bool, similar: bool = False) -> ColumnCode:
         """Learn the code of a column from training rows."""
         values = column.values
         if not column.is_number or as_category:
             texts = _texts(values)
             known = np.array([text for text in texts if text is not None], dtype=object)
             levels, counts = np.unique(known.astype(str), return_counts=True)
-            frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
-            return cls(column.name, [str(v) for v in levels[frequent]], len(known) < len(texts))
+            # Of equally frequent levels any, not the first of the alphabet.
+            order = np.random.default_rng(0).permutation(len(levels))
+            frequent = np.sort(order[np.argsort(-counts[order], kind="stable")][:MOST_LEVELS])
+            chosen = [str(v) for v in levels[frequent]]
+            return cls(column.name, chosen, len(known) < len(texts), similar=similar)
         known = values[~np.isnan(values)]
         missing = len(known) < len(values)
         if not len(known):
@@ -107,7 +124,8 @@ class ColumnCode:
     @property
     def names(self) -> list[str]:
         """What the coordinates are called."""
-        levels = [f"{self.owner} = {level}" for level in self.levels] or [self.owner]
+        sign = "≈" if self.similar else "="
+        levels = [f"{self.owner} {sign} {level}" for level in self.levels] or [self.owner]
         return [*levels, f"{self.name} is missing"] if self.missing else levels
 
     def coordinates(self, values: Column) -> Array:
@@ -120,7 +138,10 @@ class ColumnCode:
                 at = slice(self.place - 1, self.place)
                 texts = np.array([(text or "")[at] for text in texts], dtype=object)
                 gone = texts == ""
-            main = texts[:, None] == np.array(self.levels, dtype=object)
+            if self.similar:
+                main = _likeness(texts, self.levels)
+            else:
+                main = texts[:, None] == np.array(self.levels, dtype=object)
         else:
             gone = np.isnan(values)
             main = ((np.where(gone, self.fill, values) - self.centre) / self.scale)[:, None]
@@ -142,14 +163,22 @@ class TableCoding:
     STATE: ClassVar[State] = {"codes": ListOf(A(ColumnCode))}
 
     @classmethod
-    def of(cls, X: Objects, as_category: Sequence[str] = ()) -> TableCoding:
-        """Learn the codes; ``as_category`` names columns of numbers that are categories."""
+    def of(
+        cls, X: Objects, as_category: Sequence[str] = (), similar: Sequence[str] = ()
+    ) -> TableCoding:
+        """Learn the codes.
+
+        ``as_category`` names columns of numbers that are categories, ``similar`` columns of texts
+        that are compared by their spelling.
+        """
         codes: list[ColumnCode] = []
         for column in columns_of(X):
             if not column.is_number and are_aligned(column.values):
                 codes += ColumnCode.places_of(column)
             else:
-                codes.append(ColumnCode.of(column, column.name in as_category))
+                codes.append(
+                    ColumnCode.of(column, column.name in as_category, column.name in similar)
+                )
         if not codes:
             raise InvalidInput("The table has no columns; at least one is needed.")
         return cls(codes)
@@ -220,6 +249,27 @@ def codes_of_categories(X: Objects) -> list[str]:
         if whole and _FEWEST_VALUES <= len(different) <= FEW_VALUES:
             found.append(name)
     return found
+
+
+def varied_texts(X: Objects) -> list[str]:
+    """Return the columns of many different texts, whose spelling may tell what is alike."""
+    found = []
+    for column in columns_of(X):
+        if column.is_number or are_aligned(column.values):
+            continue
+        different = {text for text in column.values if text}
+        letters = sum(map(len, different))
+        if len(different) > _MANY_LEVELS and letters >= _FEWEST_LETTERS * len(different):
+            found.append(column.name)
+    return found
+
+
+def _likeness(texts: Sequence[str | None], levels: Sequence[str]) -> Array:
+    """Return the cosines of the pieces of three letters, in small letters and with both ends."""
+    different, place = np.unique([text or "" for text in texts], return_inverse=True)
+    kernel = Spectrum(3).normalized()
+    values = kernel([f" {t.lower()} " for t in different], [f" {t.lower()} " for t in levels])
+    return np.asarray(values[place])
 
 
 def _plain_values(column: Column) -> Any:
