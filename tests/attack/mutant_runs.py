@@ -89,7 +89,8 @@ class Runner:
             parts = Path(path).relative_to(SOURCE).with_suffix("").parts
             importlib.import_module(".".join(parts))
         self._survey()
-        self.functions = self._functions()
+        self.functions, self.remembering = self._functions(), _remembering()
+        gc.freeze()  # so that no fork copies what it does not change
         reading, writing = os.pipe()
         for job in range(self.jobs):
             if os.fork() == 0:
@@ -229,7 +230,8 @@ class Runner:
                     resource.setrlimit(limit, (most, resource.RLIM_INFINITY))
                 for function in functions:
                     function.__code__ = code
-                _forget()
+                for remembering in self.remembering:
+                    remembering.cache_clear()
                 for place, number in enumerate(chosen):
                     after = self.items[chosen[place + 1]] if place + 1 < len(chosen) else None
                     item = self.items[number]
@@ -272,9 +274,7 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-def _forget() -> None:
-    """Clear what tests and library remember of calls: it came of the code without the change."""
-    remembering = [item for item in gc.get_objects() if type(item) is functools._lru_cache_wrapper]
-    for item in remembering:
-        if str(item.__module__).startswith(("tests.", "mercer.")):
-            item.cache_clear()
+def _remembering() -> list[Any]:
+    """Return what remembers calls of tests and library: it came of the code without the change."""
+    found = [item for item in gc.get_objects() if type(item) is functools._lru_cache_wrapper]
+    return [item for item in found if str(item.__module__).startswith(("tests.", "mercer."))]
