@@ -2,8 +2,8 @@
 
 The tests run once as they are, while the lines that each of them reaches are noted. Then for each
 mutant a fork puts the spoilt code into the function, wherever that is held, and runs the tests of
-its line, the quickest first, until one fails. A test that fails in a fork without any change is no
-witness, and is left out.
+its line until one fails: those first that killed other mutants of the file, then the quickest. A
+test that fails or hangs in a fork without any change is no witness, and is left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import importlib
+import json
 import os
 import resource
 import signal
@@ -18,26 +20,36 @@ import sys
 import threading
 import time
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import mercer
+
 if TYPE_CHECKING:
     from tests.attack.mutants import Mutant
 
-MOST = 30.0
+SOURCE = Path(mercer.__file__).parents[1]
+MOST = 8.0
 """Seconds of tests for one mutant; what takes longer is left to the quicker tests of the line."""
 PATIENCE = 3.0
-"""How much longer than usual the tests of a mutant may take, besides 10 s of CPU."""
+"""How much longer than usual the tests of a mutant may take, besides 5 s of CPU."""
+CALLS = 40
+"""Calls of a function in one test whose lines are noted; to note those of all takes too long."""
+STILL = 20.0
+"""Seconds without any progress after which a fork counts as hanging."""
 BYTES = 4 << 30
 """Address space beyond what the process has: a mutant may ask for anything."""
 
 
-def run(mutants: Sequence[Mutant], tests: Sequence[str], note: Callable[[Mutant], None]) -> None:
-    """Run the tests of each mutant, and note what became of it."""
+def run(
+    mutants: Sequence[Mutant], tests: Sequence[str], note: Callable[[Mutant], None], jobs: int
+) -> None:
+    """Run the tests of each mutant in some processes, and note what became of it."""
     settings.register_profile(
         "mutants", deadline=None, max_examples=40, derandomize=True, database=None,
         phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck),
@@ -49,7 +61,7 @@ def run(mutants: Sequence[Mutant], tests: Sequence[str], note: Callable[[Mutant]
     with os.fdopen(os.dup(1), "w", buffering=1) as out, open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 1)  # what tests and pytest print is not the result
         try:
-            pytest.main([*options, *tests], plugins=[Runner(mutants, note, out)])
+            pytest.main([*options, *tests], plugins=[Runner(mutants, note, out, jobs)])
         finally:
             os.dup2(out.fileno(), 1)
 
@@ -58,25 +70,42 @@ class Runner:
     """A plugin of pytest that runs the tests of mutants in place of all tests."""
 
     def __init__(
-        self, mutants: Sequence[Mutant], note: Callable[[Mutant], None], out: IO[str]
+        self, mutants: Sequence[Mutant], note: Callable[[Mutant], None], out: IO[str], jobs: int
     ) -> None:
-        self.mutants, self.note, self.out = mutants, note, out
+        self.mutants, self.note, self.out, self.jobs = mutants, note, out, jobs
         self.files = {str(mutant.path) for mutant in mutants}
         self.reached: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.seconds: dict[int, float] = {}
         self.failed = False
         self.sound: dict[int, bool] = {}
+        self.kills: Counter[tuple[str, int]] = Counter()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.failed |= report.failed
 
     def pytest_runtestloop(self, session: Any) -> bool:
         self.items = session.items
+        for path in self.files:
+            parts = Path(path).relative_to(SOURCE).with_suffix("").parts
+            importlib.import_module(".".join(parts))
         self._survey()
-        self.functions = self._functions()
-        for mutant in self.mutants:
-            self._judge(mutant)
-            with contextlib.redirect_stdout(self.out):
+        self.functions, self.remembering = self._functions(), _remembering()
+        gc.freeze()  # so that no fork copies what it does not change
+        reading, writing = os.pipe()
+        for job in range(self.jobs):
+            if os.fork() == 0:
+                for place in range(job, len(self.mutants), self.jobs):
+                    mutant = self.mutants[place]
+                    self._judge(mutant)
+                    answer = [place, mutant.end, mutant.by, mutant.seconds]
+                    os.write(writing, f"{json.dumps(answer)}\n".encode())
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as answers, contextlib.redirect_stdout(self.out):
+            for line in answers:
+                place, *ended = json.loads(line)
+                mutant = self.mutants[place]
+                mutant.end, mutant.by, mutant.seconds = ended
                 self.note(mutant)
         return True
 
@@ -109,14 +138,17 @@ class Runner:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
             return
-        files = self.files
+        files, calls = self.files, Counter[types.CodeType]()
 
         def inside(frame: Any, event: str, argument: Any) -> Any:
             lines.add((frame.f_code.co_filename, frame.f_lineno))
             return inside
 
         def begin(frame: Any, event: str, argument: Any) -> Any:
-            return inside if frame.f_code.co_filename in files else None
+            if frame.f_code.co_filename not in files:
+                return None
+            calls[frame.f_code] += 1
+            return inside if calls[frame.f_code] <= CALLS else None
 
         threading.settrace(begin)
         sys.settrace(begin)
@@ -144,8 +176,9 @@ class Runner:
             by = self._fork(chosen, functions, code)
             if by is None:
                 break
-            if by < 0 or self._is_sound(by):
-                mutant.end, mutant.by = "killed", "time" if by < 0 else self.items[by].nodeid
+            if self._is_sound(by):
+                self.kills[path, by] += 1
+                mutant.end, mutant.by = "killed", self.items[by].nodeid
                 break
             chosen.remove(by)
         if mutant.end == "survived":
@@ -153,7 +186,10 @@ class Runner:
         mutant.seconds = time.perf_counter() - began
 
     def _chosen(self, path: str, line: int, code: types.CodeType) -> list[int]:
-        """Return the tests that reach a line, or its function, the quickest first."""
+        """Return the tests that reach a line, or its function.
+
+        Those that killed other mutants of the file come first, then the quickest.
+        """
         found = self.reached[path, line]
         if not found:  # the line belongs to a longer one
             last = max(number for *_, number in code.co_lines() if number is not None)
@@ -164,7 +200,10 @@ class Runner:
             total += self.seconds[number]
             if self.sound.get(number, True) and (total < MOST or not chosen):
                 chosen.append(number)
-        return sorted(chosen, key=lambda number: (round(self.seconds[number], 1), number))
+        return sorted(
+            chosen,
+            key=lambda number: (-self.kills[path, number], round(self.seconds[number], 1), number),
+        )
 
     def _is_sound(self, number: int) -> bool:
         """Whether a test passes in a fork without a change."""
@@ -175,7 +214,7 @@ class Runner:
         return self.sound[number]
 
     def _fork(self, chosen: list[int], functions: list[Any], code: Any) -> int | None:
-        """Run tests in a fork; return the one that failed, −1 for too long, None for none."""
+        """Run tests in a fork; return the one that failed or took too long, None for none."""
         planned = sum(self.seconds[number] for number in chosen)
         reading, writing = os.pipe()
         child = os.fork()
@@ -185,40 +224,49 @@ class Runner:
                 os.setsid()
                 os.dup2(1, 2)
                 for limit, most in (
-                    (resource.RLIMIT_CPU, int(10 + PATIENCE * planned)),
+                    (resource.RLIMIT_CPU, int(5 + PATIENCE * planned)),
                     (resource.RLIMIT_AS, _address_space() + BYTES),
                 ):
                     resource.setrlimit(limit, (most, resource.RLIM_INFINITY))
                 for function in functions:
                     function.__code__ = code
-                _forget()
+                for remembering in self.remembering:
+                    remembering.cache_clear()
                 for place, number in enumerate(chosen):
                     after = self.items[chosen[place + 1]] if place + 1 < len(chosen) else None
                     item = self.items[number]
+                    os.write(writing, f"{number} ".encode())
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
                     if self.failed:
-                        os.write(writing, str(number).encode())
                         break
-                os._exit(0)
+                os._exit(1 if self.failed else 0)
             except BaseException:
                 os._exit(1)
         os.close(writing)
-        ended = _wait(child, 60 + 10 * PATIENCE * planned)
-        answer = os.read(reading, 100) if ended == 0 else b"-1"
-        os.close(reading)
-        return int(answer) if answer else None
+        ended = _wait(child)
+        with os.fdopen(reading) as file:
+            begun = file.read().split()
+        return int(begun[-1]) if ended and begun else None
 
 
-def _wait(child: int, seconds: float) -> int:
-    """Return how a process ended; end it and what it started when it takes too long."""
-    until = time.monotonic() + seconds
+def _wait(child: int) -> int:
+    """Return how a process ended; end it and what it started when it stands still."""
+    moved, at = time.monotonic(), ""
     done, status = os.waitpid(child, os.WNOHANG)
-    while not done and time.monotonic() < until:
-        time.sleep(0.005)
+    while not done and time.monotonic() < moved + STILL:
+        time.sleep(0.01)
         done, status = os.waitpid(child, os.WNOHANG)
+        if not done and (now := _spent(child)) != at:
+            moved, at = time.monotonic(), now
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     return status if done else os.waitpid(child, 0)[1]
+
+
+def _spent(process: int) -> str:
+    """Return what the system counts of a process's time, its children's included."""
+    with open(f"/proc/{process}/stat") as file:
+        return " ".join(file.read().rpartition(")")[2].split()[11:15])
 
 
 def _address_space() -> int:
@@ -226,9 +274,7 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
-def _forget() -> None:
-    """Clear what tests and library remember of calls: it came of the code without the change."""
-    remembering = [item for item in gc.get_objects() if type(item) is functools._lru_cache_wrapper]
-    for item in remembering:
-        if str(item.__module__).startswith(("tests.", "mercer.")):
-            item.cache_clear()
+def _remembering() -> list[Any]:
+    """Return what remembers calls of tests and library: it came of the code without the change."""
+    found = [item for item in gc.get_objects() if type(item) is functools._lru_cache_wrapper]
+    return [item for item in found if str(item.__module__).startswith(("tests.", "mercer."))]

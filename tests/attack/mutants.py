@@ -34,6 +34,8 @@ TESTS = [
     *("tests/estimators/linear", "tests/estimators/ridge", "tests/estimators/semi"),
     *("tests/estimators/svm", "tests/estimators/sources", "tests/estimators/network"),
     *("tests/estimators/multiple_kernel", "tests/estimators/test_landmark_machines.py"),
+    *("tests/estimators/gp", "tests/estimators/subspace", "tests/landmarks"),
+    *("tests/estimators/test_landmark_regressions.py", "tests/estimators/test_landmark_others.py"),
 ]
 """Where the tests of these parts are."""
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -166,6 +168,7 @@ def main() -> None:
     options.add_argument("--only", default="", help="modules with this in their path")
     options.add_argument("--output", help="a line of JSON for each mutant; known ones are skipped")
     options.add_argument("--again", action="store_true", help="try those that survived again")
+    options.add_argument("--jobs", type=int, default=1, help="processes at once")
     options.add_argument("tests", nargs="*", default=TESTS, help="where to look for tests")
     given = options.parse_args()
     from tests.attack.mutant_runs import run
@@ -181,7 +184,8 @@ def main() -> None:
     new = [mutant for mutant in chosen if _key(mutant) not in known]
     for mutant in new:
         mutant.end = "equal" if (mutant.module, mutant.text, mutant.change) in EQUAL else ""
-    run([mutant for mutant in new if not mutant.end], given.tests, lambda m: _note(m, given.output))
+    new = [mutant for mutant in new if not mutant.end]
+    run(new, given.tests, lambda mutant: _note(mutant, given.output), given.jobs)
     ends = [known.get(_key(mutant), mutant).end for mutant in chosen]
     killed, equal, known_ends = ends.count("killed"), ends.count("equal"), len(ends)
     print(f"{known_ends} mutants, {equal} as good as the original, {killed} killed:", end=" ")

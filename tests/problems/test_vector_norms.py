@@ -46,6 +46,32 @@ def test_values():
     assert norms.inner(X, Y) == pytest.approx(np.trace(X.T @ Y))
 
 
+@pytest.mark.parametrize("norm", NORMS, ids=repr)
+@pytest.mark.parametrize("g", [[3.0, -0.5], [-2.0, 0.0], [0.0, 1e-3], [1e200, 1e199]], ids=str)
+def test_steepest_directions_fall_by_the_dual_norm(norm, g):
+    v = norm.steepest(g)
+    assert norm(v) == pytest.approx(1.0)
+    assert v @ np.array(g) == pytest.approx(-norm.dual()(g))
+    assert not norm.steepest([0.0, 0.0]).any()
+    if not isinstance(norm, norms.Quadratic):  # what has no slope does not move
+        assert (v[np.array(g) == 0] == 0).all()
+
+
+def test_lengths_of_tiny_and_huge_vectors():
+    norm, x = norms.Quadratic(np.diag([1.0, 4.0])), np.array([3.0, 2.0])
+    for scale in (1e-200, 1e200):
+        assert norm(scale * x) == pytest.approx(5 * scale)
+        assert norms.Lp(3)(scale * x) == pytest.approx(scale * 35 ** (1 / 3))
+    assert norm([0.0, 0.0]) == 0.0
+    assert norms.mahalanobis([3.0, 4.0], [1.0, 1.0], np.diag([4.0, 9.0])) == pytest.approx(2**0.5)
+
+
+def test_the_ball_of_counting_is_the_axes():
+    ball = norms.L0().unit_ball()
+    assert (norms.L0()(ball) <= 1).all()
+    assert sorted(map(tuple, ball)) == [(-1, 0), (0, -1), (0, 0), (0, 1), (1, 0)]
+
+
 def test_what_is_no_norm():
     half = norms.Lp(0.5)
     x, z = np.array([1.0, 0.0]), np.array([0.0, 1.0])
@@ -66,6 +92,12 @@ def test_bad_input():
         norms.Quadratic(np.diag([1.0, -1.0]))
     with pytest.raises(InvalidParameter, match="symmetric"):
         norms.Quadratic([[1.0, 2.0], [0.0, 1.0]])
+    with pytest.raises(NotPositiveDefinite, match="eigenvalue 0"):
+        norms.Quadratic(np.diag([1.0, 0.0]))
+    with pytest.raises(InvalidParameter, match="square"):
+        norms.Quadratic(np.ones((2, 3)))
+    with pytest.raises(InvalidParameter, match="no steepest direction"):
+        norms.Lp(0.5).steepest([1.0, 2.0])
     with pytest.raises(InvalidParameter, match="square"):
         norms.Quadratic([1.0, 2.0])
     with pytest.raises(InvalidInput, match="must match"):

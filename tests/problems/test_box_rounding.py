@@ -1,0 +1,185 @@
+"""What rounding and broken constraints do to the interval of a box QP, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer.problems import qp
+from mercer.problems.curvature import Curvature
+from mercer.problems.products import Product
+
+U = 2.0**-52
+SURE = Curvature()
+
+
+def two(C=8.0):
+    return qp.classifier(np.array([1.0, -1.0]), np.full(2, C))
+
+
+def product(f, errors, shift=0.0, roots=(1.0, 1.0)):
+    return Product(
+        np.array(f),
+        np.array(errors),
+        np.array(roots),
+        Curvature("proven", shift) if shift else SURE,
+    )
+
+
+def test_errors_of_products_move_both_values():
+    problem, beta = two(), np.array([2.0, -2.0])
+    found = problem.prove(beta, product([0.5, -0.25], [0.25, 0.5]), np.array([0.125]))
+    # Residuals 1 − 0.5 − 0.125 and −1 + 0.25 − 0.125, each of which may cost 8 times its error.
+    assert found.primal == (2 * 0.75) / 2 + 8 * 0.375 + 8 * 0.875
+    assert found.dual == 4 - 0.75
+    squares = 2 * (0.25 + 0.5)
+    assert found.rounding == pytest.approx(squares / 2 + 8 * 0.75, rel=1e-12)
+    flat = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0]), np.array([0.125]))
+    squares = (2 + 4) * U * 1.5
+    off = 4 * U * ((1 + 0.5 + 0.125) + (1 + 0.25 + 0.125))
+    assert flat.rounding == pytest.approx(squares / 2 + 8 * off + 6 * U * 10.0, rel=1e-9)
+
+
+def test_sums_that_are_not_0_weigh_with_their_biases():
+    problem = qp.one_class(np.full(4, 2.0), 0.5)  # the sum is 4
+    beta = np.array([2.0, 2.0, 0.0, 0.0])
+    found = problem.prove(beta, product([1.0] * 4, [0.0] * 4, roots=(1.0,) * 4), np.array([-1.0]))
+    assert found.primal == 2.0 - 4.0
+    assert found.dual == -2.0
+    squares, off = (4 + 4) * U * 4.0, 4 * U * 2.0
+    above = squares / 2 + 2 * 4 * off + 8 * U * 4.0
+    assert found.rounding == pytest.approx(above, rel=1e-9)
+
+
+def test_multipliers_that_rounding_took_out_are_moved_back():
+    problem = two()
+    for off in (2.0**-30, -(2.0**-30)):
+        beta = np.array([2.0 + off, -2.0])
+        seen = product([0.5, -0.25], [0.0, 0.0], roots=(3.0, 1.0))
+        found = problem.prove(beta, seen, np.array([0.0]))
+        inside = problem.feasible(beta)
+        change = inside - beta
+        assert inside.sum() == 0.0
+        square = (np.abs(change) @ [3.0, 1.0]) ** 2
+        quadratic = beta @ [0.5, -0.25]
+        dual = beta @ [1.0, -1.0] - quadratic / 2 + change @ [0.5, -0.75] - square / 2
+        assert found.dual == pytest.approx(dual, rel=1e-15)
+        assert found.dual_feasibility == pytest.approx(abs(off), rel=1e-6)
+    far = problem.prove(np.array([2.5, -2.0]), seen, np.array([0.0]))
+    assert far.dual == -math.inf
+
+
+def test_what_moves_pay_for_uncertain_slopes():
+    """A box of width 0 has no price of its own, so that only the dual value is uncertain."""
+    problem = qp.BoxQP(
+        "still", np.array([4.0, 2.0]), np.zeros(2), np.full(2, 1e-3), np.zeros(2),
+        np.arange(2), np.zeros(2, np.uint8),
+    )  # fmt: skip
+    beta = np.array([2.0**-22, 0.0])  # the sum has to be 0
+    found = problem.prove(beta, product([0.0, 0.0], [0.5, 0.5]), np.array([0.0]))
+    change = 2.0**-22
+    below = change * 0.5 / 2 + change * 0.5
+    above = change * 0.5 / 2 + 1e-3 * (0.5 + 0.5)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-6)
+
+
+def test_a_shift_counts_with_the_width_of_the_box():
+    problem, beta = two(), np.array([2.0, -2.0])
+    flat = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0]), np.array([0.0]))
+    bent = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0], shift=2.0**-20), np.array([0.0]))
+    # The farthest point of the box from (2, −2) in [0, 8] × [−8, 0].
+    assert bent.rounding - flat.rounding == pytest.approx(2.0**-21 * (36 + 36), rel=1e-6)
+    tube = qp.regressor(np.array([1.0]), np.array([4.0]), 0.5)  # both variables on one row
+    beta = np.array([1.0, -1.0])
+    none = Product(np.zeros(1), np.zeros(1), np.ones(1), SURE)
+    some = Product(np.zeros(1), np.zeros(1), np.ones(1), Curvature("proven", 0.5))
+    rise = tube.prove(beta, some).rounding - tube.prove(beta, none).rounding
+    assert rise == pytest.approx(0.25 * 16)
+
+
+def test_hard_margins_cost_what_a_larger_function_costs():
+    problem = two(math.inf)
+    beta = np.array([0.25, -0.25])
+    for error in (0.0, 0.125):
+        seen = product([0.5, -0.5], [error, error])
+        found = problem.prove(beta, seen, np.array([0.0]))
+        # The margins are ½: f / (1 − ½ − error) keeps all.
+        assert found.primal == pytest.approx(0.25 / 2 / (0.5 - error) ** 2, rel=1e-9)
+    assert problem.prove(beta, product([-0.5, 0.5], [0.0, 0.0]), np.array([0.0])).primal == math.inf
+
+
+def test_numbers_that_are_none_bound_nothing():
+    problem = two()
+    found = problem.prove(np.array([np.nan, 0.0]), product([0.0, 0.0], [0.0, 0.0]))
+    assert not found.bounds
+    seen = product([np.inf, 0.0], [np.inf, 0.0])
+    wide = problem.prove(np.array([2.0, -2.0]), seen, np.zeros(1))
+    assert not wide.bounds
+
+
+def test_what_is_left_of_sums_is_paid():
+    problem = qp.one_class(np.ones(3), 0.5)
+    third = np.full(3, 0.5)
+    third[0] += 2.0**-50  # the sum is 1.5 + 2⁻⁵⁰, which no move of these numbers mends
+    left = problem._drift(third, np.array([3.0, -7.0, 1.0]))
+    assert left == 7 * 2.0**-50
+    assert problem._drift(np.array([np.inf, 0.0, 0.0]), np.zeros(3)) == math.inf
+
+
+@pytest.mark.parametrize("kind", ["classes", "tubes"])
+def test_groups_of_rows(kind):
+    if kind == "classes":
+        problem = qp.nu_classifier(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), 0.5)
+        assert problem.row_groups(4).tolist() == [0, 1, 0, 1]
+        assert problem.sums.tolist() == [1.0, -1.0]
+    else:
+        problem = qp.nu_regressor(np.arange(3.0), np.ones(3), 0.5)
+        assert problem.row_groups(3).tolist() == [0, 0, 0]
+        np.testing.assert_allclose(problem.sums, [0.75, -0.75])
+        assert problem.coefficients(np.arange(6.0), 3).tolist() == [3.0, 5.0, 7.0]
+    assert qp.rounding_of_sums(np.array([1.0, -2.0]), 4.0) == 12 * U
+
+
+def test_hulls_start_at_one_point_of_each_class():
+    problem = qp.hulls(np.array([-1.0, -1.0, 1.0, 1.0]))
+    assert problem.start.tolist() == [-1.0, 0.0, 1.0, 0.0]
+    assert problem.lo.tolist() == [-1.0, -1.0, 0.0, 0.0]
+    assert problem.hi.tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert problem.sums.tolist() == [1.0, -1.0]
+
+
+def test_room_counts_finite_intervals():
+    assert two(3.0).room == 6.0
+    mixed = qp.classifier(np.array([1.0, -1.0]), np.array([math.inf, 2.0]))
+    assert mixed.room == 2.0
+
+
+def test_relative_gaps_of_variables():
+    problem, beta, f = two(), np.array([2.0, -2.0]), np.array([0.5, -0.25])
+    gap = problem.gap(beta, f)
+    judged = problem.judge(beta, f)
+    assert gap.gap == pytest.approx(judged.gap)
+    assert gap.scale == max(judged.primal, judged.dual)
+    assert problem.relative_gap(beta, f, 0.0) == pytest.approx(judged.gap / gap.scale)
+    assert problem.relative_gap(beta, f, gap.gap / 16) == 0.0
+    assert problem.relative_gap(beta, f, gap.gap / 17) > 0.0
+    assert problem.gap(beta, f[::-1].copy(), np.array([1, 0])).gap == gap.gap
+    bias = float(problem.biases(beta, f)[0])
+    residual = np.array([1.0, -1.0]) - f - bias
+    price = 8 * (max(residual[0], 0) + max(-residual[1], 0))
+    assert gap.terms == pytest.approx(price + 4 + 1.5)
+    hard = two(math.inf)
+    assert hard.gap(np.array([0.25, -0.25]), np.array([0.5, -0.5])).gap == 0.0
+
+
+def test_free_variables_take_up_what_a_sum_lacks_first():
+    problem = qp.one_class(np.ones(4), 0.5)
+    start = np.array([1.0, 0.5, 0.25, 0.0])  # lacks ¼, which the second has room for
+    np.testing.assert_allclose(problem.feasible(start), [1.0, 0.75, 0.25, 0.0])
+    start = np.array([1.0, 0.75, 0.75, 0.0])  # ½ too much
+    np.testing.assert_allclose(problem.feasible(start), [1.0, 0.25, 0.75, 0.0])
+    start = np.array([1.0, 0.0, 0.0, 0.0])  # none is free: the first with room
+    np.testing.assert_allclose(problem.feasible(start), [1.0, 1.0, 0.0, 0.0])
+    nearly = np.array([1.0 - 1e-14, 0.6, 0.4, 1e-14])
+    assert problem.feasible(nearly)[[0, 3]].tolist() == [1.0, 0.0]
+    assert problem.feasible(np.array([2.0, -1.0, 0.5, 0.5])).tolist() == [1.0, 0.0, 0.5, 0.5]

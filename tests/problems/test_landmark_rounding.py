@@ -1,0 +1,197 @@
+"""Losses of rows by loops and differences, and what rounding does to machines on landmarks."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer import RBF
+from mercer.exceptions import InvalidInput
+from mercer.gram.given import GivenGram
+from mercer.landmarks.basis import LandmarkBasis
+from mercer.landmarks.block_passes import BlockPasses
+from mercer.landmarks.chunks import ArrayChunks
+from mercer.landmarks.landmark_gram import LandmarkGram
+from mercer.problems.landmark_bounds import LandmarkRounding
+from mercer.problems.landmark_losses import LOSSES, LandmarkClasses
+from mercer.problems.landmark_squares import LandmarkFunctions, LandmarkRidge
+
+U = 2.0**-52
+LABELS = {2: np.array([0, 1, 1, 0]), 3: np.array([2, 0, 1, 2])}
+
+
+def loss_by_hand(name, u, label, classes):
+    """Return the losses of one row: one for each function, or one of all."""
+    if classes == 2:
+        t = 1.0 if label else -1.0
+        if name == "logistic":
+            return [math.log1p(math.exp(-t * u[0]))]
+        return [max(0.0, 1 - t * u[0]) ** 2]
+    if name == "logistic":
+        return [math.log(sum(math.exp(v) for v in u)) - u[label]]
+    return [max(0.0, 1 - (1 if c == label else -1) * u[c]) ** 2 for c in range(classes)]
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_losses_by_hand_and_their_derivatives(name, classes):
+    loss, labels = LOSSES[name](classes), LABELS[classes]
+    rng = np.random.default_rng(0)
+    U0 = 2 * rng.normal(size=(4, loss.functions))
+    assert loss.functions == (1 if classes == 2 else 3)
+    truth = [loss_by_hand(name, u, y, classes) for u, y in zip(U0.tolist(), labels, strict=True)]
+    np.testing.assert_allclose(loss.values(U0, labels), truth)
+    h, step = 1e-5, rng.normal(size=U0.shape)
+    ahead, behind = (loss.values(U0 + t * step, labels).sum() for t in (h, -h))
+    slope = loss.negative_gradient(U0, labels)
+    assert (slope * step).sum() == pytest.approx(-(ahead - behind) / (2 * h), rel=1e-7)
+    turned = loss.negative_gradient(U0 + h * step, labels)
+    turned -= loss.negative_gradient(U0 - h * step, labels)
+    product = loss.hessian_product(U0, step, labels)
+    np.testing.assert_allclose(product, -turned / (2 * h), atol=1e-7)
+    diagonal = loss.hessian_diagonal(U0, labels)
+    for c in range(loss.functions):
+        unit = np.zeros_like(U0)
+        unit[:, c] = 1.0
+        np.testing.assert_allclose(
+            diagonal[:, c], loss.hessian_product(U0, unit, labels)[:, c], atol=1e-12
+        )
+    # Fenchel and Young: the loss and its conjugate add up to the product at a slope.
+    paired = loss.values(U0, labels).reshape(4, -1).sum(axis=1) + (slope * U0).sum(axis=1)
+    np.testing.assert_allclose(loss.dual_value(slope, labels), paired, atol=1e-12)
+    other = loss.negative_gradient(U0 + step, labels)
+    below = loss.values(U0, labels).reshape(4, -1).sum(axis=1) + (other * U0).sum(axis=1)
+    assert (loss.dual_value(other, labels) <= below + 1e-12).all()
+
+
+class Basis:
+    """Landmarks whose matrix K_MM has the factor L."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __len__(self):
+        return len(self.factor)
+
+    def coefficients(self, W):
+        return np.linalg.solve(self.factor.T, W)
+
+
+def test_bounds_are_sums_over_landmarks_and_rows():
+    L = np.array([[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [-0.5, 0.25, 1.0]])
+    found = LandmarkRounding(Basis(L), 100, 1.5, 250.0)
+    of_sum, of_landmarks = 4 * 116 * U, 4 * 19 * U
+    assert found.of_sum == pytest.approx(of_sum)
+    W = np.array([[1.0, -2.0], [0.5, 0.0], [3.0, 1.0]])
+    lengths = np.sqrt(np.diag(L @ L.T))
+    sizes = lengths @ np.abs(np.linalg.solve(L.T, W))
+    np.testing.assert_allclose(found.sizes(W), sizes)
+    constants = np.array([0.25, -4.0])
+    expected = of_landmarks * (1.5 * sizes + np.abs(constants))
+    np.testing.assert_allclose(found.of_values(W, constants), expected)
+    np.testing.assert_allclose(found.of_norms(W), of_landmarks * sizes**2)
+    G, most = np.array([[1.0, 2.0], [-3.0, 0.5], [0.25, -1.0]]), np.array([10.0, 20.0])
+    # Sums over rows, and the solution of a triangular system, both through ∣L⁻¹∣.
+    sums = of_sum * 1.5 * np.outer(lengths, most)
+    off = np.abs(np.linalg.inv(L)) @ (sums + of_landmarks * np.abs(L) @ np.abs(G))
+    squares = 2 * of_landmarks * (lengths @ np.abs(np.linalg.solve(L.T, G))) ** 2
+    expected = (off * (2 * np.abs(G) + off)).sum(axis=0) + squares
+    np.testing.assert_allclose(found.of_combined(G, most), expected)
+
+
+# ---- certificates of functions of landmarks, by sums over the rows ------------------------------
+
+
+def landmark_case(targets, classes=0):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 2))
+    kernel = RBF(gamma=0.5)
+    basis = LandmarkBasis.for_passes(kernel, kernel.encode(X[:4]))
+    Y = rng.integers(0, classes, 30) if classes else rng.normal(size=(30, targets))
+    s = rng.uniform(0.5, 2.0, 30)
+    chunks = ArrayChunks(X, Y, s, 8)
+
+    def gram(constant):
+        return LandmarkGram(basis, BlockPasses(kernel, basis.points, chunks, constant))
+
+    Z = np.linalg.solve(basis.factor, kernel(basis.points, X)).T  # features of the rows
+    np.testing.assert_allclose(basis.factor @ basis.factor.T, kernel(basis.points), atol=1e-12)
+    # Scales at which rounding is as large as values, so that each of its terms shows.
+    rounding = LandmarkRounding(basis, 10**14, 1e3, float(s.sum()))
+    return Y, s, Z, gram, rounding, rng
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_ridge_on_landmarks_by_sums_over_rows(targets, constant):
+    Y, s, Z, gram, rounding, rng = landmark_case(targets)
+    alpha = 0.5
+    problem = LandmarkRidge(alpha, constant, targets)
+    W, b = rng.normal(size=(4, targets)), rng.normal(size=targets) * constant
+    value, low = LandmarkFunctions(W, b), gram(constant)
+    errors = Y - Z @ W - b
+    found = problem.prove(value, low, rounding, s @ Y**2)
+    primal = (s @ errors**2).sum() / 2 + alpha * (W**2).sum() / 2
+    assert found.primal == pytest.approx(primal)
+    shift = s @ errors / s.sum() if constant else np.zeros(targets)
+    best = errors - shift
+    G = Z.T @ (s[:, None] * best)
+    dual = (s[:, None] * best * Y).sum() - (s @ best**2).sum() / 2 - (G**2).sum() / (2 * alpha)
+    assert found.dual == pytest.approx(dual)
+    assert found.stationarity == pytest.approx(np.abs(G - alpha * W).max())
+    assert found.problem == "kernel ridge regression, Nyström with 4 landmarks"
+    mass, squares, yy = s.sum(), s @ errors**2, s @ Y**2
+    off = rounding.of_values(W, b)
+    size = np.sqrt(mass * squares)
+    above = size * off + mass * off**2 / 2 + rounding.of_sum * squares
+    above += alpha * rounding.of_norms(W)
+    reach = 2 * size + 2 * np.sqrt(mass * yy) + np.abs(shift) * mass
+    moved = squares + shift**2 * mass
+    below = rounding.of_combined(G, reach) / (2 * alpha)
+    below += rounding.of_sum * (np.sqrt(moved * yy) + moved)
+    assert found.rounding == pytest.approx(max(above.sum(), below.sum()))
+    # With few rows and a large penalty the other value is the uncertain one.
+    few = LandmarkRounding(low.basis, 10, 1e12, mass)
+    stiff = LandmarkRidge(1e12, constant, targets).prove(value, low, few, s @ Y**2)
+    off = few.of_values(W, b)
+    above = size * off + mass * off**2 / 2 + few.of_sum * squares + 1e12 * few.of_norms(W)
+    assert stiff.rounding == pytest.approx(above.sum())
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", LOSSES)
+def test_classes_on_landmarks_by_sums_over_rows(name, classes, constant):
+    y, s, Z, gram, rounding, rng = landmark_case(1, classes)
+    loss, C = LOSSES[name](classes), 0.25
+    problem, low = LandmarkClasses(loss, C, constant), gram(constant)
+    W = rng.normal(size=(4, loss.functions))
+    b = rng.normal(size=loss.functions) * constant
+    value = LandmarkFunctions(W, b)
+    found = problem.prove(value, low, rounding)
+    F = Z @ W + b
+    total = C * sum(s[i] * sum(loss_by_hand(name, F[i].tolist(), y[i], classes)) for i in range(30))
+    slopes = loss.negative_gradient(F, y)
+    beta = C * s[:, None] * slopes
+    gained = C * s @ loss.dual_value(slopes, y)
+    G = Z.T @ beta
+    lost = (np.abs(beta.sum(axis=0)) * (2 * np.abs(b) + 1)).sum() if constant else 0.0
+    assert found.primal == pytest.approx(total + (W**2).sum() / 2)
+    assert found.dual == pytest.approx(gained - (G**2).sum() / 2 - lost)
+    assert found.stationarity == pytest.approx(np.abs(G - W).max())
+    drift = np.abs(beta.sum(axis=0)).max() if constant else 0.0
+    assert found.dual_feasibility == pytest.approx(drift)
+    mass, off = C * s.sum(), rounding.of_values(W, b).sum()
+    steep = 2 * mass + (2 * math.sqrt(mass * total) if name == "squared_hinge" else 0.0)
+    above = rounding.of_norms(W).sum() + steep * off
+    above += mass * off * off if name == "squared_hinge" else 0.0
+    size = (1e3 * rounding.sizes(W) + np.abs(b)).max()
+    above += rounding.of_sum * (total + mass) + 16 * U * mass * (1 + size)
+    below = rounding.of_combined(G, np.full(loss.functions, steep)).sum() / 2
+    below += rounding.of_sum * (abs(gained) + classes * mass)
+    if constant:
+        below += rounding.of_sum * steep * (2 * np.abs(b) + 1).sum()
+    assert found.rounding == pytest.approx(max(above, below))
+    assert found.problem.startswith(f"{loss.name} classification")
+    with pytest.raises(InvalidInput, match="not one on landmarks"):
+        problem.certify(value, GivenGram(np.eye(30)))
