@@ -19,6 +19,7 @@ from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
 from mercer.report import explain, leaderboard, phrases, pictures, shares, surface, table, text
 from mercer.report.anatomy import Anatomy
+from mercer.report.inside import insides
 from mercer.report.paired import FittedReference, measure, said_by
 from mercer.report.predicted import OutOfFold, Predicted, predict
 from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
@@ -191,6 +192,7 @@ def describe(
         shares=shares.shares(
             anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows, effort
         ),
+        insides=insides(anatomy, answers, X_test, shown, test_rows) if effort else [],
     )
 
 
