@@ -71,8 +71,8 @@ def _cases(scale):
             check=_agree,
             scale=scale,
         )
-        for columns in (20, 100)
+        for columns in (5, 10, 20, 50, 100)
     ]
 
 
-JOB = Job("shapley", "Shapley values of an RBF machine, 20 and 100 columns", _cases, repeats=3)
+JOB = Job("shapley", "Shapley values of an RBF machine, 5 to 100 columns", _cases, repeats=3)

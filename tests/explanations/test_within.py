@@ -167,11 +167,79 @@ def test_refusals_say_why():
     [why] = m.explain_within(one, frame[:1])
     np.testing.assert_allclose(why.answer, one.decision_function(frame[:1])[0])
     both = m.SVC(kernel=m.Spectrum(2).on("left") + m.Spectrum(2).on("right")).fit(frame, TWO)
-    with pytest.raises(NoExplanation, match="different things, such as two columns"):
+    with pytest.raises(InvalidParameter, match=r"several columns: 'left', 'right'\. Pass one"):
         m.explain_within(both, frame)
+    with pytest.raises(InvalidParameter, match="column='middle' is not one of"):
+        m.explain_within(both, frame, column="middle")
+    joint = (m.Spectrum(2).on("left") + m.Spectrum(2).on("right")).normalized()
+    with pytest.raises(NoExplanation, match="different things, such as two columns"):
+        m.explain_within(m.SVC(kernel=joint).fit(frame, TWO), frame)
+    plain = m.SVC(kernel=m.Delta().on("left") + m.Subsequence(2).on("right")).fit(frame, TWO)
+    with pytest.raises(NoExplanation, match=r"no summand of .* permutation_importance"):
+        m.explain_within(plain, frame)
     two = m.KernelRidge(1.0, kernel=m.Spectrum(2)).fit(WORDS, np.c_[TWO, THREE])
     with pytest.raises(NoExplanation, match="several targets"):
         m.explain_within(two, WORDS)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("kernel", [m.GlobalAlignment(), m.DTW(), m.DTW().normalized()], ids=str)
+def test_alignments_are_no_sums_over_steps(kernel):
+    series = [random.normal(size=5 + i % 3) for i in range(12)]
+    machine = m.KernelRidge(1.0, kernel=kernel).fit(series, random.normal(size=12))
+    with pytest.raises(NoExplanation, match=r"all its steps take part .* permutation_importance"):
+        m.explain_within(machine, series)
+
+
+def test_one_column_of_a_table():
+    frame = pd.DataFrame({"age": random.normal(size=40), "dna": WORDS, "rna": WORDS[::-1]})
+    letters, others = 2.0 * m.Spectrum(2).normalized().on("dna"), m.RBF(gamma=0.5).on("age")
+    machine = m.SVC(kernel=others + letters + m.Spectrum(3).on("dna")).fit(frame, TWO)
+    found = m.explain_within(machine, frame[:6])
+    assert {why.column for why in found} == {"dna"}
+    assert [why.item for why in found] == WORDS[:6]
+    np.testing.assert_allclose(
+        [why.answer for why in found], machine.decision_function(frame[:6]), atol=1e-12
+    )
+    # The base is what the machine says of a row without letters.
+    empty = frame[:6].assign(dna="")
+    np.testing.assert_allclose(
+        [why.base for why in found], machine.decision_function(empty), atol=1e-12
+    )
+    assert np.ptp([why.base for why in found]) > 1e-3
+    [alone] = m.explain_within(machine, frame[:1], column="dna")
+    np.testing.assert_allclose(alone.values, found[0].values, atol=1e-12)
+    both = m.KernelRidgeClassifier(1.0, kernel=letters + m.Spectrum(2).on("rna"))
+    both.fit(frame, THREE)
+    dna, rna = (m.explain_within(both, frame[:1], column=name)[0] for name in ("dna", "rna"))
+    assert rna.item == WORDS[-1]
+    np.testing.assert_allclose(dna.answer, rna.answer, atol=1e-10)
+    np.testing.assert_allclose(dna.answer, both.decision_function(frame[:1])[0], atol=1e-10)
+    assert dna.of_class(1).column == "dna"
+
+
+def test_graphs_in_a_column():
+    graphs = rings(12)
+    frame = pd.DataFrame({"graph": graphs, "size": np.arange(12.0)})
+    kernel = m.WeisfeilerLehman(1).on("graph") + m.Linear().on("size")
+    machine = m.SVC(kernel=kernel).fit(frame, np.arange(12) % 2)
+    [why] = m.explain_within(machine, frame[:1])
+    assert why.labels == list(graphs[0].labels)
+    assert len(why.edges) == len(graphs[0].edges)
+
+
+def test_letters_of_a_vote():
+    frame = pd.DataFrame({"dna": WORDS, "age": random.normal(size=40)})
+    machine = m.AutoClassifier(max_members=2).fit(frame, TWO)
+    found = m.explain_within(machine, frame[:3])
+    why = m.explain(machine, frame[:3])
+    at = [why.names.index(f"dna[{place}]") for place in range(1, 13)]
+    for i, within in enumerate(found):
+        assert (within.item, within.column) == (WORDS[i], "dna")
+        np.testing.assert_array_equal(within.values, why.values[i, at])
+        assert within.answer == pytest.approx(machine.decision_function(frame[:3])[i], abs=1e-9)
+    with pytest.raises(NoExplanation, match=r"'dna' of its columns\. Pass one of them"):
+        m.explain_within(machine, frame, column="age")
 
 
 @pytest.mark.parametrize(

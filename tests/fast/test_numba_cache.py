@@ -71,7 +71,9 @@ EXERCISES = {
         for kernel in ("rbf", "poly"):
             explain(KernelRidge(kernel=kernel).fit(X, X[:, 0]), X[:2])
         wide = np.random.default_rng(0).normal(size=(20, 100))
-        explain(KernelRidge(kernel="rbf").fit(wide, wide[:, 0]), wide[:2])
+        machine = KernelRidge(kernel="rbf").fit(wide, wide[:, 0])
+        explain(machine, wide[:2])
+        explain(machine, wide[:2], game="interventional", background=wide[2:5])
     """,
     "without_rows": """
         import numpy as np

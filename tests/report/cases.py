@@ -10,7 +10,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import RBF, SVC, SVR, Delta, Linear, LinearSVC, OneClassSVM, describe
+from mercer import (
+    RBF,
+    SVC,
+    SVR,
+    Delta,
+    Graph,
+    Linear,
+    LinearSVC,
+    OneClassSVM,
+    Spectrum,
+    WeisfeilerLehman,
+    describe,
+)
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -96,4 +108,32 @@ def hostile():
     )  # fmt: skip
 
 
-ALL = (two_classes, many_classes, regression, one_class, linear, hostile)
+@cache
+def letters():
+    """Sequences beside a number: a kernel that counts letters, added to one of numbers."""
+    rng = np.random.default_rng(0)
+    words, y = [], np.arange(90) % 2
+    for label in y:
+        word = "".join(rng.choice(list("ACGT"), size=rng.integers(40, 60)))
+        words.append(word[:8] + "GATTACA" + word[15:] if label else word)
+    frame = pd.DataFrame({"age": rng.normal(size=90) + 0.5 * y, "dna": words})
+    kernel = 0.3 * RBF(gamma=0.5).on("age") + Spectrum(4).normalized().on("dna")
+    model = SVC(kernel).fit(frame[:60], y[:60])
+    return describe(model, frame[:60], y[:60], frame[60:], y[60:], name="motif", target="site")
+
+
+@cache
+def nodes():
+    """Graphs of three classes: rings with tails."""
+    rng = np.random.default_rng(0)
+    graphs = []
+    for i in range(60):
+        size = 4 + i % 3
+        edges = [(j, (j + 1) % size) for j in range(size)] + [(0, size), (size, size + 1)]
+        graphs.append(Graph(edges, labels=[str(x) for x in rng.choice(list("CNO"), size + 2)]))
+    y = np.arange(60) % 3
+    model = SVC(WeisfeilerLehman(2).normalized()).fit(graphs[:40], y[:40])
+    return describe(model, graphs[:40], y[:40], graphs[40:], y[40:], name="rings")
+
+
+ALL = (two_classes, many_classes, regression, one_class, linear, hostile, letters, nodes)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import write_report
-from mercer.report.text import fixed
+from mercer.report.text import fixed, number
 from mercer.study.nonconformity import with_promise
 from tests.report import cases
 
@@ -351,6 +351,57 @@ def test_every_bar_of_every_row_is_the_number_that_it_says(browser, pages, name)
         assert np.allclose(widths[seen] / widths[0], sizes[seen] / sizes[0], atol=0.01)
         assert fixed(float(shares.base[i])) in row["note"]
         assert fixed(float(shares.total[i])) in row["note"]
+
+
+EVERY_PLACE = """
+() => [...document.querySelectorAll("#inside figure")].map((row) => ({
+  head: row.querySelector("figcaption").textContent,
+  note: row.querySelector(".note").textContent,
+  marks: [...row.querySelectorAll("svg .mark")].map((mark) => {
+    const shape = mark.querySelector("rect, circle.node");
+    return {
+      says: mark.getAttribute("aria-label"),
+      letter: mark.querySelector("text").textContent,
+      side: shape.classList.contains("for") ? "for" : "against",
+      size: +(shape.getAttribute("height") ?? shape.getAttribute("fill-opacity")),
+      above: +shape.getAttribute("y") < +mark.querySelector("text").getAttribute("y") - 9,
+    };
+  }),
+  lines: row.querySelectorAll("svg > line").length,
+}))
+"""
+"""What the page says of letters and nodes."""
+
+
+@pytest.mark.parametrize("name", ["letters", "nodes"])
+def test_every_letter_and_node_has_its_share(browser, pages, name):
+    insides = getattr(cases, name)().insides
+    with Visit(browser, pages[name]) as page:
+        assert page.locator("#inside").is_visible()
+        assert page.locator(".contents a[href='#inside']").count() == 1
+        found = page.evaluate(EVERY_PLACE)
+    assert len(found) == len(insides) == 4
+    for inside, drawn in zip(insides, found, strict=True):
+        assert f"Test row {inside.row}" in drawn["head"]
+        assert drawn["head"].endswith(f"what speaks for {inside.question}")
+        assert [mark["letter"] for mark in drawn["marks"]] == inside.labels
+        sides = ["for" if share >= 0 else "against" for share in inside.values]
+        assert [mark["side"] for mark in drawn["marks"]] == sides
+        sizes = np.array([mark["size"] for mark in drawn["marks"]])
+        shares = np.abs(inside.values)
+        np.testing.assert_allclose(sizes / sizes.max(), shares / shares.max(), atol=0.01)
+        for i, mark in enumerate(drawn["marks"]):
+            said = number(float(inside.values[i]), 3)
+            place = f"at {i + 1}: {said}" if name == "letters" else f"node {i}: {said}"
+            assert mark["says"].endswith(place)
+        if name == "letters":
+            assert inside.column in drawn["head"]
+            seen = shares > 0.05 * shares.max()
+            above = np.array([mark["above"] for mark in drawn["marks"]])
+            np.testing.assert_array_equal(above[seen], inside.values[seen] >= 0)
+        assert drawn["lines"] == len(inside.edges)
+        assert number(inside.base, 3) in drawn["note"]
+        assert number(inside.total, 3) in drawn["note"]
 
 
 def test_what_is_promised_stands_among_the_facts(browser, tmp_path):

@@ -72,7 +72,7 @@ class DecidingRows:
         ax : matplotlib axes, optional
             Where to draw.
         """
-        from mercer._plot.shares import draw_sizes
+        from mercer._plot.attributions import draw_sizes
 
         sizes = np.sort(self.influence)[::-1][:count]
         names = [f"row {row}" for row in self.order[:count]]

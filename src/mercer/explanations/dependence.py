@@ -53,7 +53,7 @@ class PartialDependence:
     @renamed(axes="ax")
     def plot(self, *, ax: Axes = None) -> Any:
         """Draw the curve, one for each class."""
-        from mercer._plot.shares import draw_curves
+        from mercer._plot.attributions import draw_curves
 
         labels = None if self.classes is None else [str(label) for label in self.classes]
         return draw_curves(self.grid, self.values, labels, f"column {self.column}", ax)

@@ -89,7 +89,7 @@ class Explanation:
         ax : matplotlib axes, optional
             Where to draw.
         """
-        from mercer._plot.shares import draw_bars, draw_dots
+        from mercer._plot.attributions import draw_bars, draw_dots
 
         if self.classes is not None:
             if label is None:
@@ -115,7 +115,7 @@ class Explanation:
         ax : matplotlib axes, optional
             Where to draw.
         """
-        from mercer._plot.shares import draw_sizes
+        from mercer._plot.attributions import draw_sizes
 
         if label is not None:
             return self.of_class(label).plot_importance(ax=ax)
@@ -161,7 +161,7 @@ class Explanation:
         ax : matplotlib axes, optional
             Where to draw.
         """
-        from mercer._plot.shares import draw_dependence
+        from mercer._plot.attributions import draw_dependence
 
         if self.classes is not None:
             chosen = self.classes[0] if label is None else label

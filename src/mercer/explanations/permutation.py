@@ -51,7 +51,7 @@ class PermutationImportance:
     @renamed(axes="ax")
     def plot(self, *, ax: Axes = None) -> Any:
         """Draw the values with their intervals, the largest on top."""
-        from mercer._plot.shares import draw_intervals
+        from mercer._plot.attributions import draw_intervals
 
         order = np.argsort(-self.values)
         names = [self.names[j] for j in order]

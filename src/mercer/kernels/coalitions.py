@@ -136,13 +136,17 @@ class ProductGame(Game):
 
     def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
         present = np.ascontiguousarray(self.values[row])
-        absent = self.floors[None, :] if other is None else other.values[other_row]
-        absent = np.ascontiguousarray(absent)
         out = np.empty_like(present)
         if not self.players:
             return out
-        nodes, weights = gauss(product_nodes(present, absent))
-        _fast.shapley.product_values(present, absent, nodes, self.weight * weights, out)
+        if other is None:
+            floors = self.floors
+            nodes, weights = gauss(product_nodes(present, floors[None, :]))
+            _fast.shapley.product_values(present, floors, nodes, self.weight * weights, out)
+        else:
+            absent = np.ascontiguousarray(other.values[other_row])
+            nodes, weights = gauss(product_nodes(present, absent))
+            _fast.shapley.product_values_against(present, absent, nodes, self.weight * weights, out)
         return out
 
     def mixed(self, others: Game, player: int) -> Array:
@@ -272,8 +276,8 @@ def product_nodes(present: Array, absent: Array) -> int:
     enough = int(-(-present.shape[1] // 2))
     if enough <= _FEW:
         return enough
-    largest, farthest = _fast.shapley.spread(present, absent)
-    if not largest <= 1.0:
+    beyond, farthest = _fast.shapley.spread(present, absent)
+    if beyond:
         return enough
     needed = _DIGITS - np.log1p(-(_ELLIPSES**-2.0)) + 0.5 * (_AXES - 1) * farthest
     return min(enough, int(np.ceil((needed / (2 * np.log(_ELLIPSES))).min())))

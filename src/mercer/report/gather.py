@@ -19,8 +19,9 @@ from mercer.kernels.encoders import row_count
 from mercer.problems.certificate import Certificate
 from mercer.report import explain, leaderboard, phrases, pictures, shares, surface, table, text
 from mercer.report.anatomy import Anatomy
+from mercer.report.inside import insides
 from mercer.report.paired import FittedReference, measure, said_by
-from mercer.report.predicted import LeftOut, Predicted, predict
+from mercer.report.predicted import OutOfFold, Predicted, predict
 from mercer.report.record import VERSION, Fact, MeasuredScore, Proof, Record, Reference
 from mercer.report.sampling import sample
 from mercer.report.vote_anatomy import anatomy_of
@@ -55,7 +56,7 @@ def describe(
     suspicions: Sequence[str] = (),
     score: str | None = None,
     positive: Any = None,
-    left_out: LeftOut | None = None,
+    left_out: OutOfFold | None = None,
     effort: float = 1.0,
 ) -> Record:
     """Gather what a report shows about a fitted model.
@@ -96,7 +97,7 @@ def describe(
         20 % of two classes).
     positive : label, optional
         The one of two classes that sensitivity and specificity are about; the rarer by default.
-    left_out : LeftOut, optional
+    left_out : OutOfFold, optional
         Where the test rows are the training rows: answers of models that were fitted without them.
     effort : float
         The part of the usual work, some seconds, that explanations may take; 0 leaves them away.
@@ -191,6 +192,7 @@ def describe(
         shares=shares.shares(
             anatomy, answers, (X_train, y_train), X_test, (shown, some), names, test_rows, effort
         ),
+        insides=insides(anatomy, answers, X_test, shown, test_rows) if effort else [],
     )
 
 

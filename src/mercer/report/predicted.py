@@ -29,7 +29,7 @@ RESIDUALS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class OutOfFold:
     """Answers to all rows in the place of test rows, each by a model that was fitted without it."""
 
     said: Said
@@ -103,7 +103,7 @@ def predict(
     *,
     score: str | None = None,
     positive: Parameter = None,
-    left_out: LeftOut | None = None,
+    left_out: OutOfFold | None = None,
 ) -> Predicted:
     """Ask the model for its answers to the test rows and score them, the main score first.
 

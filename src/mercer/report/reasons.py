@@ -1,10 +1,10 @@
-"""What a record says of why: a contest with its vote, and the shares of columns in answers."""
+"""What a record says of why: a contest with its vote, the shares of columns and of places."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 from mercer.report import codec
 
 
@@ -107,3 +107,39 @@ class Shares:
         per_row = (self.rows, self.question, self.cells, self.others, self.base, self.total)
         codec.check_lengths("shares", *per_row, self.standing)
         codec.check({len(cells) for cells in self.cells} <= {len(self.columns)}, "shares")
+
+
+@dataclass(frozen=True, eq=False)
+class Inside:
+    """How much each letter of a text, or node of a graph, gives to the answer to its row.
+
+    ``values`` speak for ``question``; with ``base``, what the rest of the row says, and ``others``,
+    the sum of the ``hidden`` letters at the end, they add up to ``total``. A graph has ``edges``
+    and a ``layout``: a place in the plane for each node.
+    """
+
+    row: str
+    question: str
+    column: str
+    labels: list[str]
+    values: Array
+    hidden: int
+    others: float
+    base: float
+    total: float
+    edges: IntArray
+    layout: Array
+
+    def __post_init__(self) -> None:
+        codec.check_lengths("inside", self.labels, self.values)
+        codec.check(len(self.labels) > 0, "inside")
+        drawn = self.layout.shape == (len(self.labels), 2)
+        codec.check(drawn or not self.layout.size + self.edges.size, "inside")
+        known = (self.edges >= 0) & (self.edges < len(self.labels))
+        codec.check(not self.edges.size or self.edges.shape[1:] == (2,), "inside")
+        codec.check(bool(known.all()), "inside")
+
+    @property
+    def largest(self) -> float:
+        """The share of the largest size."""
+        return float(self.values[abs(self.values).argmax()])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer._typing import Array, IntArray, Objects
 from mercer.exceptions import InvalidInput
 from mercer.report import codec
-from mercer.report.reasons import Shares, Vote
+from mercer.report.reasons import Inside, Shares, Vote
 from mercer.report.threshold_curves import ThresholdCurves
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -319,6 +319,7 @@ class Record:
     suspicions: list[str] = field(default_factory=list)
     vote: Vote | None = None
     shares: Shares | None = None
+    insides: list[Inside] = field(default_factory=list)
     folds: int = 0
     curves: ThresholdCurves | None = None
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._typing import Parameter
 from mercer.kernels.graphs.graph_forms import is_graph_mapping
+from mercer.kernels.graphs.graph_points import Graph
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _JOINERS = "\u200c\u200d"
@@ -98,6 +99,10 @@ def cell(value: Parameter, limit: int = 60) -> str:
         return f"{whole:,}".replace("-", "−") if abs(whole) < 10**15 else number(float(whole))
     if isinstance(value, numbers.Real):
         return "missing" if math.isnan(value) else number(float(value))
+    if isinstance(value, Graph):
+        labels = [] if value.labels is None else list(value.labels)
+        value = {"edges": np.reshape(value.edges, (-1, 2)).tolist(), "labels": labels,
+                 "size": value.size}  # fmt: skip
     if is_graph_mapping(value):
         return clean(_graph(value), limit)
     return clean(value, limit)

@@ -99,7 +99,7 @@ def _environment() -> Any:
         ) from None
     from markupsafe import Markup
 
-    from mercer.report import charts, curve_charts, share_charts
+    from mercer.report import charts, curve_charts, inside_charts, share_charts
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mercer.report", "templates"),
@@ -117,6 +117,7 @@ def _environment() -> Any:
         leaderboard=leaderboard,
         share_charts=share_charts,
         curve_charts=curve_charts,
+        inside_charts=inside_charts,
         own=Markup,
         enumerate=enumerate,
         zip=zip,

@@ -35,8 +35,8 @@ from mercer.study import machines
 from mercer.study.contenders import Contender, OtherMethod, Run, Tuned
 from mercer.study.copies import folds_without_copies
 from mercer.study.judging import Judge, best_first
-from mercer.study.left_out import joined
 from mercer.study.others import METHODS
+from mercer.study.out_of_fold import joined
 from mercer.study.plan import Plan, check_time_limit, make_plan, open_table
 from mercer.study.references import NoReference
 from mercer.study.split_rows import split

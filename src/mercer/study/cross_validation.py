@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from mercer._interrupts import finishing
 from mercer._typing import Array, IntArray, Labels, Objects
 from mercer.report.paired import FittedReference, Said, said_by
-from mercer.report.predicted import LeftOut
+from mercer.report.predicted import OutOfFold
 from mercer.study.copies import folds_without_copies
-from mercer.study.left_out import asked, joined
+from mercer.study.out_of_fold import asked, joined
 from mercer.study.plan import Plan, prepare
 from mercer.study.references import usual_methods
 from mercer.study.searching import final_model, search_machine
@@ -46,7 +46,7 @@ def judge_by_folds(
     scoring: str | None,
     score: str | None,
     cost: Mapping[Any, float] | None,
-) -> tuple[LeftOut, list[FittedReference]]:
+) -> tuple[OutOfFold, list[FittedReference]]:
     """Search, fit and ask anew in each fold, without its rows; usual methods likewise.
 
     What is judged is the procedure: a model on all rows is about as good, or a little better. The
@@ -76,7 +76,7 @@ def judge_by_folds(
             found = usual_methods(part, X, y, "", share, [])
             beside.append([(r, said_by(r.model, left_out, classes)) for r in found])
     tests = [test for _, test in folds]
-    return LeftOut(joined(said, tests, n), len(folds)), _together(beside, tests, n, classes)
+    return OutOfFold(joined(said, tests, n), len(folds)), _together(beside, tests, n, classes)
 
 
 def _splits(plan: Plan) -> list[tuple[IntArray, IntArray]]:

@@ -15,7 +15,7 @@ from mercer.report import scores
 from mercer.report.main_score import are_uneven, leading, main_first
 from mercer.report.paired import Said, compare_scores
 from mercer.report.record import MeasuredScore
-from mercer.study.left_out import asked
+from mercer.study.out_of_fold import asked
 
 Folds = Sequence[tuple[IntArray, IntArray]]
 

@@ -18,7 +18,7 @@ from mercer._typing import Array, BoolArray, IntArray, Labels, Model, Objects, S
 from mercer.estimators.base import CheckedParameters, take_objects
 from mercer.estimators.conformal.band import Band
 from mercer.estimators.conformal.class_scores import class_scores, likelihoods
-from mercer.estimators.conformal.left_out import LeftOut
+from mercer.estimators.conformal.jackknife import Jackknife
 from mercer.estimators.conformal.order_statistics import check_rows, spread, threshold
 from mercer.estimators.constructor import parameters
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -152,7 +152,7 @@ class Conformal(CheckedParameters, BaseEstimator):
         self._measure = self._chosen_measure()
         self.method_ = self._chosen_method(num_samples(X))
         self._machines: list[tuple[Band, IntArray]] = []
-        self._left_out: LeftOut | None = None
+        self._left_out: Jackknife | None = None
         if self.method_ == "split":
             self._fit_split(X, targets)
         else:
@@ -303,7 +303,7 @@ class Conformal(CheckedParameters, BaseEstimator):
         check_rows(count, self.level, f"rows (n_samples={count})")
         self.estimator_ = clone(self.estimator).fit(X, y)
         if self._measure == "absolute" and self.method_ in ("jackknife+", "full"):
-            self._left_out = LeftOut.of(self.estimator_)
+            self._left_out = Jackknife.of(self.estimator_)
         if self._left_out is not None:
             self.scores_ = np.abs(self._left_out.residuals)
             return

@@ -16,7 +16,7 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
 from mercer.solvers.svm.changed_rows import harmless_changes
-from mercer.solvers.svm.left_out import (
+from mercer.solvers.svm.decremental import (
     LeftOutValues,
     can_leave_out,
     is_semidefinite,

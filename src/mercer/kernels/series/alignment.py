@@ -11,10 +11,11 @@ import numpy as np
 
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray, Object, Objects
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidParameter, NoExplanation
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.evaluation import Evaluator
+from mercer.kernels.features import Features
 from mercer.kernels.pairs import Pairs, Values
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points
@@ -50,6 +51,15 @@ class _SeriesKernel(Bandwidth):
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
         return SeriesEncoder(self.time)
+
+    def place_shares(self, point: Points) -> Features:
+        raise NoExplanation(
+            f"{self} compares a series along alignments, in which all its steps take part "
+            "together: the answer is no sum over steps, so a step has no exact share. For series "
+            "of one length as rows of numbers, a kernel of vectors makes each step a column: "
+            "explain gives its share, and permutation_importance what the error of any machine "
+            "gains when it is shuffled."
+        )
 
     def _scale(self, series: Object) -> float:
         """Return ℓ with 2ℓ² = T·c·Var: as for vectors of as many numbers as a series has."""

@@ -14,7 +14,7 @@ from mercer.gram.expansion import Expansion
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class Jackknife:
     """The n machines f₋ᵢ of a least-squares machine f(x) = k(x)ᵀa + b with (K + D) a = y − b.
 
     With G = (K + D)⁻¹ the machine without row i is f₋ᵢ(x) = f(x) − (aᵢ/Gᵢᵢ) (G k(x))ᵢ, and its
