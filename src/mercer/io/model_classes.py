@@ -60,7 +60,10 @@ def _state(model: BaseEstimator) -> dict[str, Any]:
         try:
             check_parts(model)
         except WrongState as error:
-            raise CannotSave(f"the model was changed since it was fitted: {error}.") from None
+            raise CannotSave(
+                f"the model is not in a state that can be saved: {error}. It was changed since it "
+                "was fitted: fit it again, and save it as it is."
+            ) from None
         model.settle()
     attributes = {
         name: value

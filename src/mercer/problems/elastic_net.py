@@ -13,6 +13,7 @@ from scipy import sparse
 from mercer import _memory
 from mercer._typing import Array, IntArray, Matrix
 from mercer.gram.base import GramMatrix
+from mercer.linalg.scatter import scatter
 from mercer.problems.certificate import Certificate
 
 _ROUNDING = 1e-12
@@ -37,11 +38,14 @@ class Design:
         What columns count from, their weighted means where there is an intercept.
     weights : array or None
         The weights s of the rows, 1 where there are none.
+    short : array or None
+        The same X in the float32 that it came in, for products that are refined afterwards.
     """
 
     X: Matrix
     means: Array | None = None
     weights: Array | None = None
+    short: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -52,6 +56,10 @@ class Design:
     def roots(self) -> Array | None:
         """The square roots of the weights."""
         return None if self.weights is None else np.sqrt(self.weights)
+
+    @cached_property
+    def _transposed(self) -> Matrix:
+        return self.X.T  # of sparse data a new object, which takes as long as a product with few
 
     def dot(self, w: Array) -> Array:
         """Return the combination of the columns with weights w."""
@@ -69,7 +77,7 @@ class Design:
         """Return the inner product of each column with r."""
         if self.roots is not None:
             r = self.roots * r
-        c: Array = self.X.T @ r
+        c: Array = self._transposed @ r
         return c if self.means is None else c - self.means * r.sum()
 
     def norms(self) -> Array:
@@ -93,6 +101,8 @@ class Design:
         if sparse.issparse(self.X):
             return self._sparse_gram(rows, columns)
         same = rows is columns
+        if same and self.means is not None and self.roots is None and self._is_all(rows):
+            return scatter(self.X, self.means)
         if self.means is None and self.roots is None:
             A = self.part(slice(None), rows)
             return np.asarray(A.T @ (A if same else self.part(slice(None), columns)))
@@ -116,15 +126,19 @@ class Design:
     def part(self, rows: slice, columns: IntArray) -> Array:
         """Return some columns of a dense matrix as they count, in some rows."""
         part: Array = self.X[rows]
-        whole = len(columns) == self.shape[1] and np.array_equal(columns, np.arange(len(columns)))
+        whole = self._is_all(columns)
         if not whole:
             part = part.take(columns, axis=1) if part.flags.c_contiguous else part[:, columns]
         if self.means is not None:  # what was taken is ours to change
             part = np.subtract(part, self.means[columns], out=None if whole else part)
         return part if self.roots is None else part * self.roots[rows, None]
 
+    def _is_all(self, columns: IntArray) -> bool:
+        """Whether these are all columns in their order."""
+        return len(columns) == self.shape[1] and np.array_equal(columns, np.arange(len(columns)))
+
     def _sparse_gram(self, rows: IntArray, columns: IntArray) -> Array:
-        left = self.X[:, rows]
+        left = self.X if self._is_all(rows) else self.X[:, rows]
         right = left if rows is columns else self.X[:, columns]
         if self.weights is not None:
             right = sparse.csc_array(right.multiply(self.weights[:, None]))

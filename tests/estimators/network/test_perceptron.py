@@ -1,12 +1,14 @@
 """Perceptrons: the rule, the bound on mistakes, scikit-learn's answers, any data."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn import linear_model
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer import (
     RBF,
@@ -18,6 +20,8 @@ from mercer import (
     Perceptron,
     Polynomial,
     Spectrum,
+    load,
+    save,
 )
 from mercer.estimators.network.perceptron import separation
 from tests.estimators.cases import digits, heart, iris, separable, wine
@@ -183,6 +187,29 @@ def test_many_rows_and_columns():
     machine = Perceptron(tol=None).fit(X, y)
     assert machine.score(X, y) == 1
     assert machine.mistakes_[0] <= machine.mistake_bound_[0]
+
+
+def test_the_bound_is_made_when_it_is_read(tmp_path):
+    X, y = separable()
+    machine = Perceptron().fit(X, y)
+    assert "mistake_bound_" not in vars(machine)
+    bound = machine.mistake_bound_
+    assert np.isfinite(bound).all()
+    assert not any(part is X for part in vars(machine).values())
+    # Copies and files are made of machines that know theirs, and hold no rows.
+    fresh = Perceptron().fit(X, y)
+    save(fresh, tmp_path / "model.mercer")
+    for again in (
+        pickle.loads(pickle.dumps(Perceptron().fit(X, y))),
+        load(tmp_path / "model.mercer"),
+    ):
+        assert "_training" not in vars(again)
+        np.testing.assert_array_equal(again.mistake_bound_, bound)
+    # A later fit, or a part of one, has a bound of its own.
+    np.testing.assert_array_equal(machine.fit(2 * X, y).mistake_bound_ == bound, False)
+    assert np.isinf(machine.partial_fit(X, y).mistake_bound_).all()
+    with pytest.raises(NotFittedError, match="not fitted"):
+        _ = Perceptron().mistake_bound_
 
 
 def test_there_is_no_bound_where_there_is_no_separator():

@@ -20,7 +20,8 @@ class Centred:
     """Data as the problems take them: a design without copies, and centred, weighted targets."""
 
     def __init__(self, X: Matrix, Y: Array, weights: Array | None, intercept: bool) -> None:
-        X = X.astype(np.float64) if X.dtype != np.float64 else X
+        given, X = X, X.astype(np.float64, copy=False)
+        short = given if given.dtype == np.float32 and not sparse.issparse(given) else None
         Y = Y.astype(np.float64)
         if weights is not None:
             check_squares(X, "X", weights)
@@ -33,9 +34,9 @@ class Centred:
             self.y_mean = (Y.T @ s) / s.sum()
         means = self.x_mean if intercept else None
         if intercept and not sparse.issparse(X) and _far_from_zero(X, self.x_mean):
-            X, means = X - self.x_mean, None
+            X, means, short = X - self.x_mean, None, None
         self.gram = FeatureGram.of_rows(X)
-        self.design = Design(X, means, weights)
+        self.design = Design(X, means, weights, short)
         centred = Y - self.y_mean
         roots = self.design.roots
         self.Y: Array = centred if roots is None else centred * roots[:, None]

@@ -32,7 +32,7 @@ class QuickReading(CheckedParameters):
 
         ``how`` are the options of ``validate_data``.
         """
-        plain = are_plain(X, how.get("order")) or _are_plain_sparse(X)
+        plain = are_plain(X, how.get("order"), how["dtype"]) or _are_plain_sparse(X)
         plain = plain and (
             are_plain_labels(y, X.shape[0]) if labels else are_plain_targets(y, X.shape[0])
         )
@@ -48,11 +48,14 @@ class QuickReading(CheckedParameters):
         return X, y
 
 
-def are_plain(X: Objects, order: str | None = None) -> bool:
-    """Whether X is a matrix as validation would give it, with squares that float64 holds."""
+def are_plain(X: Objects, order: str | None = None, dtype: Any = np.float64) -> bool:
+    """Whether X is a matrix as validation would give it, with squares that its type holds.
+
+    ``dtype`` is the type that numbers may have, or a list of types.
+    """
     return (
         type(X) is np.ndarray
-        and X.dtype == np.float64
+        and X.dtype in (dtype if isinstance(dtype, list) else [dtype])
         and X.ndim == 2
         and X.size > 0
         and (order is None or X.flags.c_contiguous)

@@ -27,7 +27,7 @@ from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import in_units
-from mercer.solvers.base import Budget
+from mercer.solvers.base import Budget, Status
 from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
@@ -132,7 +132,8 @@ class Ridge(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         most = 10**6 if self.max_iter is None else self.max_iter
-        budget = Budget(tol=self.tol * SHARPNESS, max_iter=most)
+        sharp = self.tol * SHARPNESS
+        budget = Budget(tol=sharp, max_iter=most, gap=sharp)
         with quiet_blas(X):
             data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
             alphas = self._read_alphas(data.Y.shape[1])
@@ -145,7 +146,7 @@ class Ridge(
                 solutions.append(method.solve(problem, data.gram, budget))
         coef = np.stack([solution.value.w for solution in solutions])
         # The objective has no factors of one half.
-        seen = [in_units(solution.certificate, 2.0) for solution in solutions]
+        seen = [in_units(s.certificate, 2.0) for s in solutions if s.status is not Status.OPTIMAL]
         check_range(seen)
         given = np.ones(X.shape[0]) if weights is None else weights
         runs = Training.runs_of(solutions)
@@ -162,7 +163,8 @@ class Ridge(
         usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
         chosen = "lbfgs" if self.positive else usual
         self.solver_ = chosen if self.solver == "auto" else self.solver
-        warn_unfinished(seen, self.tol)
+        if seen:
+            warn_unfinished(seen, self.tol)
         return self
 
     def _judge_training(self, training: Training) -> list[Certificate]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from mercer._files.fields import TEXT, ListOf, Maybe, Number, State
@@ -27,6 +29,7 @@ from mercer.solvers.base import Status
 from mercer.solvers.network.online_rules import (
     MOST_DOUBTFUL,
     MistakeBound,
+    OnlineWeights,
     bound_on_mistakes,
     least_point_of_rows,
 )
@@ -40,6 +43,30 @@ _SAMPLE = 2_000
 _FEW_COLUMNS = 30
 """Columns up to which the few rows of a doubtful function decide whether there is a separator: the
 hull of that many more rows than columns most often holds the origin, where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What a fit saw and found: the bounds on its mistakes are made of this when they are read.
+
+    The rows are not copied, so a bound is about what they are by then.
+    """
+
+    X: Matrix
+    y: Targets
+    classes: Labels
+    functions: list[OnlineWeights]
+    intercept: bool
+    known: dict[int, float] = field(default_factory=dict)
+
+    def bound(self, at: int) -> float:
+        """Return (R/γ)² of a function, inf where no separator was found."""
+        if at not in self.known:
+            positive = self.classes[1 if len(self.functions) == 1 else at]
+            signs, found = np.where(self.y == positive, 1.0, -1.0), self.functions[at]
+            widest = separation(self.X, signs, found.w, found.b, self.intercept, found.clean)
+            self.known[at] = widest.mistakes
+        return self.known[at]
 
 
 @parameters
@@ -96,7 +123,8 @@ class Perceptron(DrawnCourse, DrawnClassifier, OnlineClassifier):
         The updates of each function; several classes have one for each class.
     mistake_bound_ : array of shape (functions,)
         (R/γ)²; inf where no separator was found, or the rule was another one (penalties, weights,
-        rows set aside, a start other than zero).
+        rows set aside, a start other than zero). It takes the separator of the widest margin, which
+        is sought when the bound is first read; the training rows are kept until then.
     loss_curve_ : list of float
         The mean of max(0, −yᵢf(xᵢ)) seen in each epoch, averaged over the functions.
     status_ : str
@@ -133,24 +161,44 @@ class Perceptron(DrawnCourse, DrawnClassifier, OnlineClassifier):
         # After partial_fit the mistakes are those of all calls; a fit starts to count again.
         again = not plain and self.t_ > 1 + self.n_iter_ * X.shape[0] and hasattr(self, "mistakes_")
         self.mistakes_: IntArray = made + self.mistakes_ if again else made
-        rule = self.penalty is None and self.class_weight is None and not self.early_stopping
-        bounds = []
-        for at, result in enumerate(results):
-            bound, found = np.inf, result.value
-            if plain and rule:
-                signs = np.where(y == self.classes_[1 if len(results) == 1 else at], 1.0, -1.0)
-                bound = separation(
-                    X, signs, found.w, found.b, self.fit_intercept, found.clean
-                ).mistakes
-            bounds.append(bound)
-        self.mistake_bound_: Array = np.array(bounds)
+        for name in ("mistake_bound_", "_training"):
+            self.__dict__.pop(name, None)
+        if plain and self.penalty is None and self.class_weight is None and not self.early_stopping:
+            functions = [result.value for result in results]
+            self._training = Shown(X, y, self.classes_, functions, bool(self.fit_intercept))
+        else:
+            self.mistake_bound_ = np.full(len(results), np.inf)
         self.loss_curve_: list[float] = _mean_losses(results, self.n_iter_)
         unfinished = [str(result.status) for result in results if not result.value.clean]
         self.status_ = unfinished[0] if unfinished else str(Status.OPTIMAL)
 
+    @cached_property
+    def mistake_bound_(self) -> Array:
+        """The most mistakes that a perceptron makes on these rows, for each function."""
+        shown: Shown | None = vars(self).get("_training")
+        if shown is None:
+            raise NotFittedError("Perceptron is not fitted, and has no mistake_bound_.")
+        bounds = np.array([shown.bound(at) for at in range(len(shown.functions))])
+        self.__dict__.pop("_training", None)
+        return bounds
+
+    def settle(self) -> None:
+        """Have the bound made, where the machine is fitted and it was not yet."""
+        if "_training" in vars(self):
+            _ = self.mistake_bound_
+
+    def __getstate__(self) -> Any:
+        self.settle()
+        return super().__getstate__()
+
     def _warn_stopped(self, results: Trained) -> None:
-        early = [result.status is Status.STALLED and not result.value.clean for result in results]
-        if np.isfinite(self.mistake_bound_[early]).any():
+        shown: Shown | None = vars(self).get("_training")
+        early = (
+            at
+            for at, result in enumerate(results)
+            if result.status is Status.STALLED and not result.value.clean
+        )
+        if shown is not None and any(math.isfinite(shown.bound(at)) for at in early):
             warnings.warn(
                 f"Perceptron stopped after {self.n_iter_} epochs, in which its loss no longer fell "
                 f"by tol={self.tol:g}, with rows still wrong that a separator sets right. "
