@@ -7,12 +7,12 @@ points and data of other libraries have rows in the modules beside this one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn import mixture
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -171,7 +171,7 @@ def _check_standard(model: StandardScaler) -> None:
         raise WrongState("it has no means or scales")
 
 
-def _unfitted_state(model: mixture.GaussianMixture) -> dict[str, Any]:
+def _unfitted_state(model: BaseEstimator) -> dict[str, Any]:
     if hasattr(model, "means_"):
         raise CannotSave(
             "a fitted GaussianMixture of scikit-learn cannot be saved. Use "
@@ -207,15 +207,18 @@ _OTHERS = (
         _pipeline_state,
         _make_pipeline,
     ),
-    # A mixture that a kernel is to fit itself.
-    Stored(
-        mixture.GaussianMixture,
-        {"params": A(dict)},
-        _unfitted_state,
-        lambda state: mixture.GaussianMixture(**state["params"]),
-        name="sklearn.GaussianMixture",
-    ),
 )
+_MIXTURE = "sklearn.GaussianMixture"
+_MIXTURES = "sklearn.mixture"
+"""The module of mixtures; a tenth of a second to import, so only where there is one."""
+
+
+def _mixture() -> Stored:
+    """Return the row of a mixture that a kernel is to fit itself."""
+    cls = import_module(_MIXTURES).GaussianMixture
+    fields: State = {"params": A(dict)}
+    return Stored(cls, fields, _unfitted_state, lambda state: cls(**state["params"]), name=_MIXTURE)
+
 
 # ---- the table ---------------------------------------------------------------------------------
 
@@ -227,7 +230,7 @@ class StoredClasses(Mapping[str, Stored]):
         penalties = (Stored(p, dict.fromkeys(vars(p()), Number())) for p in NAMES.values())
         fixed = (*model_data.ROWS, *model_points.ROWS, *_SCALERS.values(), *_OTHERS)
         self._rows = {row.key: row for row in (*fixed, *penalties)}
-        self._names = (*self._rows, *_HOME_OF, *(row.class_name for row in registry.ROWS))
+        self._names = (*self._rows, _MIXTURE, *_HOME_OF, *(row.class_name for row in registry.ROWS))
 
     def __getitem__(self, name: str) -> Stored:
         if name not in self._rows:
@@ -241,6 +244,8 @@ class StoredClasses(Mapping[str, Stored]):
         return len(self._names)
 
     def _load(self, name: str) -> Stored:
+        if name == _MIXTURE:
+            return _mixture()
         if name in _HOME_OF:
             cls = getattr(import_module(_HOME_OF[name]), name)
             return Stored(cls, cls.STATE, formula=name in _FORMULAS)
@@ -253,7 +258,9 @@ ROWS = StoredClasses()
 def find(value: Value) -> Stored | None:
     """Return the row for an object, None where there is none."""
     cls = type(value)
-    row = ROWS.get("sklearn.GaussianMixture" if cls is mixture.GaussianMixture else cls.__name__)
+    mixtures = sys.modules.get(_MIXTURES)
+    is_mixture = mixtures is not None and cls is mixtures.GaussianMixture
+    row = ROWS.get(_MIXTURE if is_mixture else cls.__name__)
     if row is not None and row.cls is cls and cls is not np.ndarray:
         return row
     if is_kernel(value) and not value.is_function:

@@ -35,6 +35,12 @@ _DIGITS = float(np.log(64 / 15 * 2.0**54))
 """The bound has to be below half of the rounding of 1."""
 
 
+_TOGETHER = 1 << 19
+"""Factors of a mixture that are held at a time: 4 MB."""
+_NOTHING = 54 * float(np.log(2.0))
+"""A factor e^−x from this x on is below half of the rounding of 1."""
+
+
 class Over(StrEnum):
     """How the values of single columns make that of a row."""
 
@@ -168,11 +174,8 @@ class ProductGame(Game):
 
     def grouped(self, owners: Mapping[Player, Player]) -> ProductGame:
         names, places = _places(self.players, owners)
-        values = np.ones((*self.values.shape[:2], len(names)))
-        floors = np.ones(len(names))
-        for j, place in enumerate(places):
-            values[:, :, place] *= self.values[:, :, j]
-            floors[place] *= self.floors[j]
+        values = _joined(np.multiply, self.values, places, len(names))
+        floors = _joined(np.multiply, self.floors, places, len(names))
         absent = () if (floors == 1).all() else tuple(floors.tolist())
         return ProductGame(names, values, self.weight, self.error, absent)
 
@@ -184,6 +187,75 @@ class ProductGame(Game):
         error = 0.0 if not self.error else exponent * self.bound ** (exponent - 1) * self.error
         weight = self.weight**exponent
         return ProductGame(self.players, self.values**exponent, weight, error, absent)
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureGame(Game):
+    """w · Σ_k w_k Π_{j∈S} exp(−t_k s_j/2): many widths that share the differences s of columns."""
+
+    rates: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def empty(self) -> Array:
+        return np.full(self.values.shape[:2], self.weight * sum(self.shares))
+
+    def full(self) -> Array:
+        total, result = self.values.sum(axis=2), np.zeros(self.values.shape[:2])
+        for rate, share in zip(self.rates, self.shares, strict=True):
+            result += share * np.exp(-0.5 * rate * total)
+        return self.weight * result
+
+    def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
+        here = self.values[row]
+        there = None if other is None else other.values[other_row]
+        rates, shares = self._different(here if there is None else np.stack([here, there]))
+        result = np.zeros_like(here)
+        step = max(1, _TOGETHER // max(1, here.size))
+        for begin in range(0, len(rates), step):
+            some = slice(begin, begin + step)
+            present = self._factors(here, rates[some])
+            absent = np.ones((1, here.shape[1]))
+            if there is not None:
+                absent = self._factors(there, rates[some])
+            out = np.empty_like(present)
+            nodes, weights = gauss(product_nodes(present, absent))
+            _fast.shapley.product_values(present, absent, nodes, self.weight * weights, out)
+            result += np.tensordot(shares[some], out.reshape(-1, *here.shape), axes=1)
+        return np.asarray(result)
+
+    def _different(self, squares: Array) -> tuple[Array, Array]:
+        """Return rates and shares; all rates at which every factor is 0 or 1 are one rate."""
+        rates, shares = np.array(self.rates), np.array(self.shares)
+        apart = squares[squares > 0].min(initial=np.inf)
+        same = rates * apart > 2 * _NOTHING
+        if np.count_nonzero(same) < 2:
+            return rates, shares
+        first = rates[same].min()
+        return np.append(rates[~same], first), np.append(shares[~same], shares[same].sum())
+
+    @staticmethod
+    def _factors(squares: Array, rates: Array) -> Array:
+        """Return exp(−t_k s_ij/2), the points of all rates one below the other."""
+        factors = np.multiply.outer(-0.5 * rates, squares)
+        return np.asarray(np.exp(factors, out=factors)).reshape(-1, squares.shape[1])
+
+    def grouped(self, owners: Mapping[Player, Player]) -> MixtureGame:
+        names, places = _places(self.players, owners)
+        return replace(self, players=names, values=_joined(np.add, self.values, places, len(names)))
+
+    def mixed(self, others: Game, player: int) -> Array:
+        pairs = zip(self.products(), others.products() or (), strict=True)
+        return np.asarray(sum(mine.mixed(theirs, player) for mine, theirs in pairs))
+
+    def products(self) -> list[ProductGame]:
+        games = [
+            ProductGame(self.players, np.exp(-0.5 * rate * self.values), self.weight * share)
+            for rate, share in zip(self.rates, self.shares, strict=True)
+        ]
+        return [replace(games[0], error=self.error), *games[1:]]
+
+    def raised(self, exponent: float) -> None:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,10 +288,7 @@ class PowerGame(Game):
 
     def grouped(self, owners: Mapping[Player, Player]) -> PowerGame:
         names, places = _places(self.players, owners)
-        values = np.zeros((*self.values.shape[:2], len(names)))
-        for j, place in enumerate(places):
-            values[:, :, place] += self.values[:, :, j]
-        return replace(self, players=names, values=values)
+        return replace(self, players=names, values=_joined(np.add, self.values, places, len(names)))
 
     def mixed(self, others: Game, player: int) -> Array:
         rest = np.delete(others.values, player, axis=2).sum(axis=2) + self.constant
@@ -263,6 +332,13 @@ def _places(
     """Return the owners of players, each once, and the place of each player's owner among them."""
     names = tuple(dict.fromkeys(owners[player] for player in players))
     return names, [names.index(owners[player]) for player in players]
+
+
+def _joined(add: np.ufunc, values: Array, places: list[int], count: int) -> Array:
+    """Return what the players of each owner bring together; the last axis is that of players."""
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(np.asarray(places)[order], np.arange(count))
+    return np.asarray(add.reduceat(values[..., order], starts, axis=-1))
 
 
 def product_nodes(present: Array, absent: Array) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer._typing import Model, Objects, Targets
 from mercer.estimators.base import take_objects
-from mercer.estimators.multiple_kernel.learn_weights import learn_weights
 from mercer.estimators.scaling import NumericScaler
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import is_frame
@@ -61,6 +60,9 @@ def best_of_parts(kernel: Kernel, X: Objects, y: Targets, tune: Tune) -> tuple[A
 
 def learnt_weights(parts: list[Kernel], X: Objects, y: Targets) -> list[float]:
     """Return weights of kernels that add up to 1, by centred alignment with the answers."""
+    # Support vector machines come with it, which other studies do without.
+    from mercer.estimators.multiple_kernel.learn_weights import learn_weights
+
     some = np.unique(np.linspace(0, len(y) - 1, WEIGHED_ROWS).astype(np.intp))
     rows = take_objects(X, some)
     scaled = NumericScaler().fit(rows).transform(rows) if is_frame(rows) else rows

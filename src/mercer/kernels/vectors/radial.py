@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ from mercer import _fast
 from mercer._typing import Array, Parameter
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.coalitions import Game, Over, ProductGame
+from mercer.kernels.coalitions import Game, MixtureGame, Over, ProductGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
@@ -256,14 +255,10 @@ class Radial(Bandwidth):
         # All widths share the differences of the columns.
         squares = self._powers_of_columns(*(cast(Vectors, s[self.encoder]) for s in (a, b)))
         players = tuple(range(squares.shape[2]))
-        if mixture is None or split:
+        if mixture is None or split or len(mixture[0]) == 1:
             return [ProductGame(players, self.profile(squares))]
-        games: list[Game] = [
-            ProductGame(players, np.exp(-0.5 * rate * squares), float(weight))
-            for rate, weight in zip(*mixture, strict=True)
-        ]
-        games[0] = replace(games[0], error=self._mixture_error(*mixture))
-        return games
+        rates, weights = (tuple(part.tolist()) for part in mixture)
+        return [MixtureGame(players, squares, 1.0, self._mixture_error(*mixture), rates, weights)]
 
     def _powers_of_columns(self, a: Vectors, b: Vectors) -> Array:
         """Return ∣aⱼ − bⱼ∣ᵖ/ℓⱼᵖ, of shape (len(a), len(b), columns)."""
