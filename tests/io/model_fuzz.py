@@ -118,6 +118,8 @@ def paths(value, at=()):
 
 def part(value, path):
     for key in path:
+        if isinstance(value, str):
+            raise TypeError("a letter is no part")
         value = value[key]
     return value
 
