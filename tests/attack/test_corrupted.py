@@ -55,7 +55,7 @@ def fitted(number):
 
 def spoil(values, rng):
     """Return numbers of which one, some or all were changed."""
-    spoilt = np.array(values, dtype=float)
+    spoilt = np.array(values, dtype=float, order="C")  # or the flat one would be a copy
     flat = spoilt.reshape(-1)
     size = 10.0 ** rng.uniform(-3, 1.5)
     kind = rng.integers(6)
@@ -76,7 +76,11 @@ def spoil(values, rng):
 
 
 def attack(number, name, seeds):
-    """Spoil an attribute in some ways; return how many of the answers were not optimal any more."""
+    """Spoil an attribute in some ways; return how many of the answers were not optimal any more.
+
+    None where there is no such attribute, or where it repeats others that make up the answer: then
+    neither the judge nor a prediction reads it.
+    """
     model, data, before = fitted(number)
     numbers = {
         each: vars(model)[each]
@@ -87,7 +91,7 @@ def attack(number, name, seeds):
         numbers.pop("alpha_", None)  # the penalty, and no answer
     if not numbers:
         return None  # it has none, or makes them from others, as the weights of a linear kernel
-    seen = 0
+    seen, read = 0, False
     for seed in seeds:
         broken = copy.copy(model)
         rng = np.random.default_rng((number, seed))
@@ -96,15 +100,17 @@ def attack(number, name, seeds):
         try:
             after = certify(broken, *data)
         except ValueError:  # refused with a word
-            seen += 1
+            seen, read = seen + 1, True
             continue
+        read |= (after.primal, after.dual) != (before.primal, before.dual)
         note = (seed, before, after)
         assert not after.bounds or after.lower <= before.upper, note
         assert not after.bounds or after.upper >= before.lower, note
         worst = (1 + 2 * OPTIMAL_GAP) * abs(before.upper) + 2 * (before.rounding or 1e-6)
         assert not after.optimal or after.primal <= worst, note
         seen += not after.optimal
-    return seen
+        assert read or np.array_equal(broken.predict(data[0]), model.predict(data[0])), note
+    return seen if read else None
 
 
 @pytest.mark.parametrize(("number", "name"), PLACES)
@@ -117,6 +123,13 @@ def test_spoilt_answers_show(number, name):
 def test_many_spoilt_answers_show(number, name):
     seen = attack(number, name, range(2, 102))
     assert seen is None or seen >= 30
+
+
+def test_biases_of_a_problem_without_them_are_refused():
+    model = mercer.SVC(multi_class="crammer_singer").fit(X, CLASSES)
+    model.intercept_ = model.intercept_ + 0.5  # predictions would not be those of the problem
+    with pytest.raises(ValueError, match="has no biases, and intercept_ is"):
+        certify(model, X, CLASSES)
 
 
 @pytest.mark.parametrize("number", range(len(ALL)), ids=lambda number: f"{ALL[number][0]!r:.60}")

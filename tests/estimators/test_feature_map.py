@@ -12,6 +12,7 @@ from mercer import (
     SVC,
     BagOfWords,
     FeatureMap,
+    InvalidParameter,
     LinearSVC,
     Monomials,
     NoFeatureMap,
@@ -70,6 +71,11 @@ def test_searches_reach_the_kernel():
     grid = {"featuremap__kernel__kernel__k": [1, 3]}
     search = GridSearchCV(pipe, grid, cv=3).fit(X, y)
     assert search.best_params_ == {"featuremap__kernel__kernel__k": 3}
+
+
+def test_a_name_is_no_kernel():
+    with pytest.raises(InvalidParameter, match="kernel='poly' has to be a kernel"):
+        FeatureMap("poly").fit([[1.0]])
 
 
 def test_kernels_without_a_map():

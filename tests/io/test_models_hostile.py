@@ -348,6 +348,7 @@ ARRAYS = {
     "NaN weight": ("linear svc", "LinearSVC", "coef_", put((0, 0), np.nan)),
     "multipliers that are infinite": ("svr", "SVR", "multipliers_", put(0, np.inf)),
     "expansion of another length": ("svr", "Expansion", "coefficients", lambda a: a[1:]),
+    "landmarks without a column": ("nusvr landmarks", "Expansion", "coefficients", np.ravel),
     "offset of two": ("one class", "OneClassSVM", "offset_", lambda a: np.append(a, a)),
     "scale of another length": ("pipeline", "StandardScaler", "scale_", lambda a: a[1:]),
 }  # fmt: skip
@@ -377,6 +378,14 @@ def test_attributes_that_would_hide_methods(tmp_path):
         entry = next(e for e in content.document["objects"] if e[0] == "SVC")
         entry[1][name] = 1
         refused(content.document, content.arrays, tmp_path, "cannot have the attribute")
+
+
+def test_attributes_that_would_pass_for_methods(tmp_path):
+    """A pipeline asks whether there is one, and would call a number."""
+    content = content_of(case("kernel pca")[0], tmp_path)
+    entry = next(e for e in content.document["objects"] if e[0] == "KernelPCA")
+    entry[1]["predict"] = 1
+    refused(content.document, content.arrays, tmp_path, "cannot have the attribute 'predict'")
 
 
 def test_random_states_outside_their_range(tmp_path):

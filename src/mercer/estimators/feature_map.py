@@ -14,8 +14,8 @@ from mercer._files.fields import A, Numbers, State
 from mercer._typing import Objects, Parameter, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import SEEN
-from mercer.exceptions import NoFeatureMap
-from mercer.kernels.base import Kernel
+from mercer.exceptions import InvalidParameter, NoFeatureMap
+from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.features import Features
 from mercer.kernels.vectors.dot import Linear
 
@@ -69,12 +69,16 @@ class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
         """Do ``fit`` and ``transform`` in one pass."""
         del y
         kernel = Linear() if self.kernel is None else self.kernel
+        if not is_kernel(kernel):
+            raise InvalidParameter(
+                f"FeatureMap: kernel={kernel!r} has to be a kernel, such as Polynomial(2)."
+            )
         if not kernel.has_features:
             raise NoFeatureMap(
                 f"FeatureMap: {kernel} has no finite feature map. Use a machine with the kernel "
                 "itself, or RandomFourierFeatures."
             )
-        X = self._read(X, reset=True)
+        X = self._read(X, kernel, reset=True)
         points = kernel.encode(X)
         self.kernel_ = kernel.resolve(points)
         features = self.kernel_.feature_map(points)
@@ -84,7 +88,7 @@ class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
     def transform(self, X: Objects) -> Any:
         """Return φ of the rows of X over the coordinates of the training data."""
         check_is_fitted(self)
-        X = self._read(X, reset=False)
+        X = self._read(X, self.kernel_, reset=False)
         features = self.kernel_.feature_map(self.kernel_.encode(X))
         return _matrix(features.aligned(self.keys_))
 
@@ -94,14 +98,11 @@ class FeatureMap(AtomicFit, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([f"x{int(key):x}" for key in self.keys_], dtype=object)
 
-    def _read(self, X: Objects, reset: bool) -> Any:
+    def _read(self, X: Objects, kernel: Kernel, reset: bool) -> Any:
         """Check rows of numbers as scikit-learn does; kernels read everything else themselves."""
-        if self._takes_vectors():
+        if kernel.takes_vectors:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOAT_DTYPES)
         return X
-
-    def _takes_vectors(self) -> bool:
-        return self.kernel is None or bool(self.kernel.takes_vectors)
 
 
 def _matrix(features: Features) -> Any:

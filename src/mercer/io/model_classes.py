@@ -84,6 +84,26 @@ def _renamed(cls: type, state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in pairs if name is not None}
 
 
+_VERBS = {
+    *(
+        "fit",
+        "fit_transform",
+        "fit_predict",
+        "partial_fit",
+        "predict",
+        "predict_proba",
+        "transform",
+    ),
+    *("predict_log_proba", "decision_function", "score", "score_samples", "inverse_transform"),
+}
+"""Methods that pipelines and searches ask any estimator for, whether it has them or not."""
+
+
+def _means_more(cls: type, name: str) -> bool:
+    """Whether an attribute of this name would be taken for a method or stand before one."""
+    return name in _VERBS or hasattr(cls, name)
+
+
 def estimator(
     cls: type, fields: State | None = None, check: Callable[[Any], None] | None = None
 ) -> Stored:
@@ -100,7 +120,7 @@ def estimator(
         if attributes:
             check_fields(attributes, wanted)
             for name in set(attributes) - set(wanted):
-                if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+                if not name.isidentifier() or name.startswith("__") or _means_more(cls, name):
                     raise WrongState(f"it cannot have the attribute {name[:40]!r}")
             vars(model).update(attributes)
             (check or check_parts)(model)

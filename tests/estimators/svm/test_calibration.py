@@ -165,3 +165,27 @@ def test_the_factor_maximises_the_likelihood():
     assert fit_slope(np.column_stack([-f / 2, f / 2]), y, np.ones(5000)) == pytest.approx(
         2.5, rel=0.1
     )
+
+
+def deprecated(model, name):
+    with pytest.warns(FutureWarning, match=f"`{name}` was deprecated"):
+        return getattr(model, name)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_platts_parameters_give_the_probabilities(multi_class):
+    X, y = iris()
+    two = SVC(probability=True, random_state=0).fit(X[50:], y[50:])
+    three = SVC(probability=True, random_state=0, multi_class=multi_class).fit(X, y)
+    A, B = deprecated(two, "probA_"), deprecated(two, "probB_")
+    many = deprecated(three, "probA_")
+    assert deprecated(SVC().fit(X, y), "probA_").shape == (0,)
+    chance = 1 / (1 + np.exp(A * two.decision_function(X[50:]) + B))
+    assert_allclose(chance, two.predict_proba(X[50:])[:, 1])
+    scores = three.decision_function(X)
+    odds = np.log(three.predict_proba(X))
+    assert many.shape == (3,)
+    clear = np.ptp(scores, axis=1) > 0.5  # not where the winner was put right
+    assert_allclose(
+        (odds[:, 0] - odds[:, 2])[clear], -(many[1] * (scores[:, 0] - scores[:, 2]))[clear]
+    )

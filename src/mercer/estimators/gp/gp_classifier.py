@@ -424,4 +424,9 @@ class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianPro
     def _shares(self, X: Objects) -> Array:
         mean, variance = self._moments(X)
         pairs = zip(mean, variance, strict=True)
-        return np.column_stack([logistic_mean(m, v) for m, v in pairs])
+        return np.column_stack([_on_its_side(logistic_mean(m, v), m) for m, v in pairs])
+
+
+def _on_its_side(share: Array, mean: Array) -> Array:
+    """Keep E σ(f) on the side of ½ that the mean of f is on, where rounding has crossed it."""
+    return np.where(mean > 0, np.maximum(share, 0.5), np.minimum(share, np.nextafter(0.5, 0)))

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_softmax
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import deprecated
 
 from mercer._typing import Array, IntArray, Model, Objects, SampleWeights
 from mercer.estimators.base import take_objects
 
 FOLDS = 5
 """As many as scikit-learn's calibration takes."""
+
+
+_GOES = (
+    "Attribute `{}` was deprecated in version 1.9 of scikit-learn, which removes it in 1.11. "
+    "predict_proba stays here."
+)
+
+
+class PlattParameters:
+    """scikit-learn's names for what turns decisions into probabilities.
+
+    P(y = a ∣ x) = 1/(1 + exp(A·f(x) + B)) of two classes, a against b, where f is a's score less
+    b's; empty without ``probability``.
+    """
+
+    classes_: Any
+
+    def _for_pairs(self, value: float) -> Array:
+        pairs = comb(len(self.classes_), 2) if hasattr(self, "_slope") else 0
+        return np.full(pairs, value)
+
+    @deprecated(_GOES.format("probA_"))  # type: ignore[untyped-decorator]
+    @property
+    def probA_(self) -> Array:
+        """A, for each pair of classes: the same factor for all."""
+        return self._for_pairs(-getattr(self, "_slope", 0.0))
+
+    @deprecated(_GOES.format("probB_"))  # type: ignore[untyped-decorator]
+    @property
+    def probB_(self) -> Array:
+        """B, for each pair of classes: 0, so that ½ lies on the decision boundary."""
+        return self._for_pairs(0.0)
 
 
 def cross_fitted_scores(

@@ -36,7 +36,12 @@ from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
 from mercer.estimators.svm.binary import BinaryMachine
 from mercer.estimators.svm.box_plan import BoxPlan, Problems
-from mercer.estimators.svm.calibration import cross_fitted_scores, fit_slope, probabilities
+from mercer.estimators.svm.calibration import (
+    PlattParameters,
+    cross_fitted_scores,
+    fit_slope,
+    probabilities,
+)
 from mercer.estimators.svm.classes import (
     BinaryPart,
     ClassLabels,
@@ -63,7 +68,7 @@ class _Stated(NamedTuple):
 
 
 @parameters
-class Classifier(DrawnMargins, ClassifierMixin, SupportVectorMachine):
+class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMachine):
     """A classifier made of binary machines, one for each pair of classes or for each class.
 
     Parameters

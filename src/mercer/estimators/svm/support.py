@@ -130,6 +130,10 @@ class SupportVectorMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachi
         for matrix in (self.dual_coef_, self._dual_coef_):
             if matrix.shape[1] != len(support):
                 raise WrongState("it has not one coefficient for each support vector")
+        if self._condensed is not None:
+            check_points(self, self._condensed.points)
+            if self._condensed.coefficients.shape[1:] != self._intercept_.shape:
+                raise WrongState("it has not one column of coefficients for each function")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **NamedKernelMachine._parameter_constraints,

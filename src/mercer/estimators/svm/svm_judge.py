@@ -16,6 +16,7 @@ from scipy import sparse
 
 from mercer._typing import Array, BoolArray, IntArray, Model, Objects
 from mercer.estimators.svm.classes import joint_problem
+from mercer.exceptions import InvalidInput
 from mercer.gram.feature_gram import gram_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Definite
@@ -130,7 +131,13 @@ def _judge_joint(
     alpha = np.zeros((len(codes), count))
     alpha[model.support_] = _dense(model.dual_coef_).T
     problem = joint(codes[rows], chosen_value(model, "C") * C[rows], count)
-    if getattr(model, "joint_intercepts", False):
+    if not getattr(model, "joint_intercepts", False):
+        if np.any(model.intercept_):
+            raise InvalidInput(
+                f"certify: {type(model).__name__} without joint_intercepts has no biases, and "
+                f"intercept_ is {np.asarray(model.intercept_)}. It was changed: fit it again."
+            )
+    else:
         problem = BiasedMulticlass(problem).with_biases(np.asarray(model.intercept_, np.float64))
     found = Products(gram_of(kernel, points), alpha)
     product = found.part(rows, slice(0, count), None, Definite.POSITIVE)

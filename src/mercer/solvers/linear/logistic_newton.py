@@ -147,6 +147,8 @@ def _descend(
         else:
             w, view = moved
             settled = float(np.abs(view.slopes).max()) <= accuracy * total
+    if status is Status.OPTIMAL:
+        budget.stop(slope, steps)  # so that whoever watches sees the last point too
     seen = problem.penalised and near and settled and budget.gap < math.inf
     return Outcome(LogisticAnswer(w.coef, view.bias), status, steps, gap_seen=seen)
 
