@@ -109,6 +109,8 @@ class GaussianProcess(KernelMachine):
     time_limit: float | None = None
     approximation: int | Nystrom | None = None
 
+    learns_kernel = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [None, Kernel, TheirKernel],
         "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
