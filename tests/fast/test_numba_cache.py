@@ -232,6 +232,7 @@ EXERCISES = {
             kernel(trees)
             kernel(trees, trees[:2])
             kernel.diag(trees)
+            dict(kernel.gradients(trees))
     """,
     "forward_backward": """
         import numpy as np
@@ -267,7 +268,9 @@ EXERCISES = {
             kernel(graphs[:2], graphs)
             kernel(graphs[:2])
         RandomWalk(0.2).largest_decay(graphs)
-        RandomWalk(0.381, label=None)([path] * 3)  # near the limit: eigenvalues
+        near = RandomWalk(0.381, label=None)  # near the limit: eigenvalues
+        near([path] * 3)
+        dict(near.gradients([path] * 3))
     """,
     "shortest_paths": "",  # with refinement
     "sparse_rows": """
@@ -334,6 +337,15 @@ EXERCISES = {
         for kernel in (Spectrum(3), Spectrum(9, "binary"), Mismatch(4, 1), GappyKmer(3, 2)):
             kernel(X)
             kernel(X[:3], X)
+    """,
+    "subsequence_slopes": """
+        from mercer import Subsequence, Substrings
+
+        texts = ["GATTACA", "CAT", "", "AT"]
+        alphabet = ["".join(map(chr, range(65, 90)))]
+        for kernel in (Substrings(["AT", "C"], 0.5), Subsequence(4, lengths="all")):
+            dict(kernel.gradients(texts))
+            dict(kernel.gradients(alphabet))
     """,
     "subsequences": """
         from mercer import Subsequence, Substrings

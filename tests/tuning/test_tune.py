@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -222,12 +222,10 @@ def test_widths_of_scaled_frames(library):
     assert 0.1 < centre < 0.6
 
 
-def test_regression_and_outliers(iris):
+def test_regression():
     X, y = load_diabetes(return_X_y=True)
     search = tune(SVR(), X, y, time_limit=60)
     assert search.best_score_ > 0.45
-    with pytest.raises(InvalidParameter, match="has no score"):
-        tune(OneClassSVM(), iris[0])
 
 
 # ---- machines that tune themselves -----------------------------------------------------------
@@ -306,18 +304,17 @@ def test_automatic_grids_of_other_machines(machine, names):
     assert search.best_score_ >= start - 1e-9
 
 
+class _NoScore(BaseEstimator):
+    def fit(self, X, y=None):
+        return self
+
+
 def test_a_machine_without_a_score_needs_one():
-    X = np.random.default_rng(0).standard_normal((60, 2))
-    known = np.where(np.linalg.norm(X, axis=1) < 1.5, 1, -1)
-    with pytest.raises(
-        InvalidParameter, match=r"OneClassSVM has no score to choose by\. Give scor"
-    ):
-        tune(mercer.OneClassSVM(), X)
-    search = tune(mercer.OneClassSVM(), X, known, scoring="balanced_accuracy", cv=3)
-    assert search.best_score_ > 0.6
+    with pytest.raises(InvalidParameter, match=r"_NoScore has no score to choose by\. Give scor"):
+        tune(_NoScore(), np.zeros((9, 2)))
 
 
 def test_what_has_no_automatic_grid_is_told_where_to_give_one():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(InvalidParameter, match="grid of tune, param_grid of GridSearchCV"):
-        tune(mercer.GaussianProcessRegressor(), X[:40], y[:40])
+    with pytest.raises(InvalidParameter, match=r"grid of tune, param_grid of\s+GridSearchCV"):
+        mercer.GridSearchCV(mercer.GaussianProcessRegressor()).fit(X[:40], y[:40])

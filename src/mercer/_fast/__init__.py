@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         smo as smo,
         sparse_rows as sparse_rows,
         squared_loss as squared_loss,
+        subsequence_slopes as subsequence_slopes,
         subsequences as subsequences,
         tiles as tiles,
         walks as walks,

@@ -58,11 +58,11 @@ def compare(
         for i in range(starts[r], starts[r + 1]):
             letter = a[i]
             if weights[0] > 0.0:
-                _add_matches(letter, lanes, weights[0], S)
+                add_matches(letter, lanes, weights[0], S)
             # From the longest down: each level needs the one below as it was for letter i − 1.
             for level in range(k, 1, -1):
                 if weights[level - 1] > 0.0:
-                    _add(letter, lanes, D[level - 2], weights[level - 1], S)
+                    add(letter, lanes, D[level - 2], weights[level - 1], S)
                 if level < k:
                     _extend(letter, lanes, D[level - 2], decay, R, D[level - 1])
             if k > 1:
@@ -84,13 +84,13 @@ def _decayed_matches(letter: int, lanes: IntArray, decay: float, out: Array) -> 
 
 
 @jit
-def _add_matches(letter: int, lanes: IntArray, weight: float, S: Array) -> None:
+def add_matches(letter: int, lanes: IntArray, weight: float, S: Array) -> None:
     for at in range(len(lanes)):
         S[at] += weight if lanes[at] == letter else 0.0
 
 
 @jit
-def _add(letter: int, lanes: IntArray, before: Array, weight: float, S: Array) -> None:
+def add(letter: int, lanes: IntArray, before: Array, weight: float, S: Array) -> None:
     for at in range(len(lanes)):
         s = weight * before[at]  # read in any case: a condition would keep this from vectorising
         S[at] += s if lanes[at] == letter else 0.0
@@ -112,6 +112,20 @@ def _begin(R1: Array, decay: float, D: Array) -> None:
 
 
 @jit
+def layout(letters: int, roots: Array) -> tuple[IntArray, IntArray, IntArray]:
+    """Return of each length: how many u have it, where their P begin, and where their φ begin."""
+    k = len(roots)
+    counts = np.ones(k + 1, dtype=np.int64)
+    first, column = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
+    for level in range(1, k + 1):
+        counts[level] = counts[level - 1] * letters
+        first[level] = first[level - 1] + counts[level - 1]
+        shown = level > 1 and roots[level - 2] > 0.0
+        column[level] = column[level - 1] + (counts[level - 1] if shown else 0)
+    return counts, first, column
+
+
+@jit
 def spell(
     codes: IntArray, starts: IntArray, letters: int, decay: float, roots: Array, out: Array
 ) -> None:
@@ -121,14 +135,7 @@ def spell(
     the √w_l of the lengths 1, 2 …
     """
     k = len(roots)
-    # Of each length: how many strings u have it, where its P begin, and where its φ begin.
-    counts = np.ones(k + 1, dtype=np.int64)
-    first, column = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1, dtype=np.int64)
-    for level in range(1, k + 1):
-        counts[level] = counts[level - 1] * letters
-        first[level] = first[level - 1] + counts[level - 1]
-        shown = level > 1 and roots[level - 2] > 0.0
-        column[level] = column[level - 1] + (counts[level - 1] if shown else 0)
+    counts, first, column = layout(letters, roots)
     P = np.zeros(first[k])
     for r in range(len(starts) - 1):
         P[:] = 0.0

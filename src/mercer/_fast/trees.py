@@ -127,14 +127,18 @@ def shared_fragments(
     partner: IntArray,
     offset: IntArray,
     below: Array,
+    slopes: Array,
 ) -> float:
     """Return Σ C(i, j) over the pairs of nodes of two trees with equal productions.
 
-    C(i, j) = λ Π (1 + C(children)). ``nodes`` is where those of the first tree begin and end.
-    Values lie in ``below``: those of node i from ``offset[i]`` on, one for each member j of its
-    partner group, in the order of ``rank``.
+    C(i, j) = λ Π (1 + C(children)). Where ``slopes`` has room, it is λ times the derivative, with
+    λ ∂C/∂λ = C (1 + Σ λ ∂C/∂λ(children)/(1 + C(children))).
+
+    ``nodes`` is where those of the first tree begin and end. Values lie in ``below``: those of
+    node i from ``offset[i]`` on, one for each member j of its partner group, in the order of
+    ``rank``.
     """
-    total, used = 0.0, 0
+    total, used, with_slopes = 0.0, 0, len(slopes) > 0
     for i in range(nodes[0], nodes[1]):
         if group[i] < 0:
             continue
@@ -144,17 +148,22 @@ def shared_fragments(
         offset[i] = used
         for m in range(member_starts[h], member_starts[h + 1]):
             j = members[m]
-            value = decay
+            value, slope = decay, 1.0
             shift = child_starts[j] - child_starts[i]
             for c in range(child_starts[i], child_starts[i + 1]):
                 a, b = children[c], children[c + shift]
                 if child_starts[a] == child_starts[a + 1] or group[b] < 0:
                     continue
                 if partner[group[a]] == group[b]:
-                    value *= 1.0 + below[offset[a] + rank[b]]
+                    at = offset[a] + rank[b]
+                    value *= 1.0 + below[at]
+                    if with_slopes:
+                        slope += slopes[at] / (1.0 + below[at])
             below[used] = value
+            if with_slopes:
+                slopes[used] = value * slope
+            total += value * slope if with_slopes else value
             used += 1
-            total += value
     return total
 
 
@@ -175,9 +184,13 @@ def subset_trees(
     members: IntArray,
     rank: IntArray,
     below: Array,
+    slopes: Array,
     out: Array,
 ) -> None:
-    """Write the subset-tree kernel of all pairs, or of each tree with its own partner."""
+    """Write the subset-tree kernel of all pairs, or of each tree with its own partner.
+
+    Where ``slopes`` has as much room as ``below``, it is λ times the derivative of the kernel.
+    """
     partner, offset = np.empty(len(codes), np.int64), np.empty(len(group), np.int64)
     for p in range(len(left)):
         x = left[p]
@@ -200,5 +213,6 @@ def subset_trees(
                     partner,
                     offset,
                     below,
+                    slopes,
                 )
             out[p, 0 if diagonal else q] = value

@@ -44,6 +44,34 @@ def spectral_sums(
 
 
 @jit
+def spectral_slopes(
+    a_starts: Integers,
+    a_values: Array,
+    a_masses: Array,
+    b_starts: Integers,
+    b_values: Array,
+    b_masses: Array,
+    decay: float,
+    out: Array,
+) -> None:
+    """Write Σᵢⱼ mᵢ wⱼ λ μᵢ νⱼ / (1 − λ μᵢ νⱼ)², λ times the derivative of the spectral sums."""
+    sums = np.empty(b_values.size)
+    for x in range(a_starts.size - 1):
+        sums[:] = 0.0
+        for i in range(a_starts[x], a_starts[x + 1]):
+            step = decay * a_values[i]
+            mass = a_masses[i]
+            for j in range(b_values.size):
+                q = step * b_values[j]
+                sums[j] += mass * q / ((1.0 - q) * (1.0 - q))
+        for z in range(b_starts.size - 1):
+            total = 0.0
+            for j in range(b_starts[z], b_starts[z + 1]):
+                total += sums[j] * b_masses[j]
+            out[x, z] = total
+
+
+@jit
 def walk_counts(
     starts: Integers,
     arc_starts: Integers,
@@ -167,28 +195,37 @@ def product_graph(
 
 
 @jit
-def multiply(starts: Integers, ends: Integers, weights: Array, x: Array, out: Array) -> None:
-    """Write x − M x for the sparse rows of a matrix M."""
+def apply(starts: Integers, ends: Integers, weights: Array, x: Array, out: Array) -> None:
+    """Write M x for the sparse rows of a matrix M."""
     for i in range(x.size):
         total = 0.0
         for p in range(starts[i], starts[i + 1]):
             total += weights[p] * x[ends[p]]
-        out[i] = x[i] - total
+        out[i] = total
+
+
+@jit
+def multiply(starts: Integers, ends: Integers, weights: Array, x: Array, out: Array) -> None:
+    """Write x − M x for the sparse rows of a matrix M."""
+    apply(starts, ends, weights, x, out)
+    for i in range(x.size):
+        out[i] = x[i] - out[i]
 
 
 @jit
 def conjugate_gradients(
-    starts: Integers, ends: Integers, weights: Array, tolerance: float
-) -> tuple[float, int]:
-    """Return 1ᵀ(I − M)⁻¹1 for a symmetric M of spectral radius below 1."""
+    starts: Integers, ends: Integers, weights: Array, tolerance: float, x: Array
+) -> int:
+    """Write (I − M)⁻¹1 to ``x``, for a symmetric M of spectral radius below 1."""
     n = starts.size - 1
-    x, r = np.zeros(n), np.ones(n)
+    x[:] = 0.0
+    r = np.ones(n)
     p, q = np.ones(n), np.empty(n)
     rho = float(n)
     goal = tolerance * tolerance * n
     for _ in range(20 * n + 100):
         if rho <= goal:
-            return x.sum(), CONVERGED
+            return CONVERGED
         multiply(starts, ends, weights, p, q)
         alpha = rho / np.dot(p, q)
         for i in range(n):
@@ -199,19 +236,23 @@ def conjugate_gradients(
         for i in range(n):
             p[i] = r[i] + beta * p[i]
         rho = after
-    return x.sum(), TOO_SLOW
+    return TOO_SLOW
 
 
 @jit
 def stabilised_gradients(
-    starts: Integers, ends: Integers, weights: Array, tolerance: float
-) -> tuple[float, int]:
-    """Return 1ᵀ(I − M)⁻¹1 for any M of spectral radius below 1: BiCGStab, or else fixed point."""
+    starts: Integers, ends: Integers, weights: Array, b: Array, tolerance: float, x: Array
+) -> int:
+    """Write (I − M)⁻¹b to ``x``, for any M of spectral radius below 1: BiCGStab, or fixed point."""
     n = starts.size - 1
-    x, r, first = np.zeros(n), np.ones(n), np.ones(n)
+    x[:] = 0.0
+    highest = np.abs(b).max()
+    if highest == 0.0:
+        return CONVERGED
+    r, first = b.copy(), b.copy()
     p, v, t = np.zeros(n), np.zeros(n), np.empty(n)
     rho = alpha = omega = 1.0
-    goal = tolerance * np.sqrt(n)
+    goal = tolerance * np.sqrt(np.dot(b, b))
     for _ in range(2 * n + 50):
         if np.sqrt(np.dot(r, r)) <= goal:
             break
@@ -227,26 +268,26 @@ def stabilised_gradients(
             break
         alpha = rho / along
         r = r - alpha * v
-        x = x + alpha * p
+        x += alpha * p
         multiply(starts, ends, weights, r, t)
         size = np.dot(t, t)
         omega = np.dot(t, r) / size if size > 0.0 else 0.0
-        x = x + omega * r
+        x += omega * r
         r = r - omega * t
     # The residual above drifts; this one is exact, and the fixed point always gets there.
     for _ in range(200_000):
         multiply(starts, ends, weights, x, v)
         worst = 0.0
         for i in range(n):
-            v[i] = 1.0 - v[i]
+            v[i] = b[i] - v[i]
             worst += v[i] * v[i]
         if not np.isfinite(worst):
-            x = np.zeros(n)
+            x[:] = 0.0
             continue
-        if np.sqrt(worst) <= 100 * goal * max(1.0, np.abs(x).max()):
-            return x.sum(), CONVERGED
-        x = x + v
-    return x.sum(), TOO_SLOW
+        if np.sqrt(worst) <= 100 * goal * max(1.0, np.abs(x).max() / highest):
+            return CONVERGED
+        x += v
+    return TOO_SLOW
 
 
 @jit
@@ -262,9 +303,13 @@ def product_sums(
     symmetric: bool,
     decay: float,
     tolerance: float,
+    slopes: bool,
     out: Array,
 ) -> int:
-    """Write 1ᵀ(I − λ A×)⁻¹1 of the product graph of each pair (left[i], right[i])."""
+    """Write 1ᵀ(I − λ A×)⁻¹1 of the product graph of each pair (left[i], right[i]).
+
+    With ``slopes``, λ times its derivative: 1ᵀ(I − M)⁻¹ M (I − M)⁻¹1, M = λ A×.
+    """
     worst = CONVERGED
     for pair in range(left.size):
         a, b = left[pair], right[pair]
@@ -278,14 +323,24 @@ def product_sums(
             edge_labels,
         )
         if ends.size == 0:
-            out[pair] = starts.size - 1
+            out[pair] = 0.0 if slopes else starts.size - 1
             continue
         weights *= decay
+        x, z = np.empty(starts.size - 1), np.empty(starts.size - 1)
         if symmetric:
-            out[pair], status = conjugate_gradients(starts, ends, weights, tolerance)
+            status = conjugate_gradients(starts, ends, weights, tolerance, x)
         else:
-            out[pair], status = stabilised_gradients(starts, ends, weights, tolerance)
+            status = stabilised_gradients(starts, ends, weights, np.ones(x.size), tolerance, x)
+        out[pair] = x.sum()
         worst = max(worst, status)
+        if not slopes:
+            continue
+        apply(starts, ends, weights, x, z)
+        if symmetric:
+            out[pair] = np.dot(x, z)
+        else:
+            worst = max(worst, stabilised_gradients(starts, ends, weights, z, tolerance, x))
+            out[pair] = x.sum()
     return worst
 
 

@@ -146,6 +146,8 @@ class KernelMachine(ShownMachine, CheckedParameters, BaseEstimator):
     """Whether a kernel that is not known to be what the problems need is an error."""
     _learnt: ClassVar[str] = "kernel_"
     """An attribute that a machine has when it is fitted."""
+    learns_kernel: ClassVar[bool] = False
+    """Whether a fit learns the parameters of the kernel by itself."""
     usual_values: ClassVar[Mapping[str, Sequence[float]]] = {}
     """Values worth trying of parameters that a machine has besides C and ν."""
 

@@ -245,6 +245,10 @@ class Kernel(Parametrised):
         """The logarithms of the free parameters in their order, as kernels of scikit-learn have."""
         return np.log(list(self.free_parameters().values()))
 
+    def parameter_limits(self, points: Points) -> dict[str, float]:
+        """Return the largest values of those free parameters that have one, for some points."""
+        return {}
+
     def with_parameters(self, values: dict[str, float]) -> Self:
         """Return a kernel with other values of free parameters, named as in free_parameters."""
         return self.replace(**values)

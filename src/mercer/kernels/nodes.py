@@ -71,6 +71,13 @@ class Node(Kernel):
             for name, value in getattr(self, child).free_parameters().items()
         }
 
+    def parameter_limits(self, points: Points) -> dict[str, float]:
+        return {
+            f"{child}__{name}": limit
+            for child in self.children
+            for name, limit in getattr(self, child).parameter_limits(points).items()
+        }
+
     def with_parameters(self, values: dict[str, float]) -> Any:
         inner: dict[str, dict[str, float]] = {}
         own: dict[str, Any] = {}

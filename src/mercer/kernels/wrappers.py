@@ -176,6 +176,9 @@ class On(Wrapper):
         inner = self.kernel.gradient(values.within(self._key), name.partition("__")[2])
         return inner * values[self._presence] if self._forgiving else inner
 
+    def parameter_limits(self, points: Points) -> dict[str, float]:
+        return super().parameter_limits(points.within(self._key))
+
     def feature_map(self, points: Points) -> Features:
         inner = self.kernel.feature_map(points.within(self._key))
         if not self._forgiving:

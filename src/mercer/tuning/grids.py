@@ -56,8 +56,9 @@ class Axes:
         if not values:
             raise InvalidParameter(
                 f"{type(machine).__name__} has no parameter for an automatic grid (C, nu, alpha or "
-                "the width of a kernel; a Gaussian process learns its own when it is fitted). Give "
-                "the values to try: grid of tune, param_grid of GridSearchCV."
+                "the width of a kernel; a Gaussian process learns its own when it is fitted, and "
+                "tune chooses the form of its kernel). Give the values to try: grid of tune, "
+                "param_grid of GridSearchCV."
             )
         return cls(values, growing)
 

@@ -19,6 +19,7 @@ from mercer._typing import Model, Objects, Parameter, SampleWeights, Seed, Targe
 from mercer.estimators.scaling import NumericScaler
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.encoders import as_narwhals, is_frame
+from mercer.tuning.criteria import Criterion, criterion_of
 from mercer.tuning.scoring import Watch
 from mercer.tuning.search import GridSearchCV
 
@@ -49,7 +50,8 @@ def tune(
     X, y : data
     grid : dict, list of dict or "auto"
         Values of the machine's parameters; ``"auto"`` makes a logarithmic grid, which grows where
-        the best point lies on an edge.
+        the best point lies on an edge. Gaussian processes learn their parameters from the
+        evidence; their grid is the form of the kernel, where none is given.
     scale : bool
         Standardise the numeric columns inside each training fold: the machine becomes the last
         step, ``machine``, of a pipeline. Pipelines, precomputed kernels and series stay as they
@@ -57,8 +59,10 @@ def tune(
     cv : int, splitter or iterable
         The folds.
     scoring : str, callable or list, optional
-        What decides; accuracy or R² by default. A machine without a score of its own, such as
-        ``OneClassSVM``, needs it.
+        What decides; accuracy or R² by default. Gaussian processes have the log density of
+        left-out targets. ``OneClassSVM`` has the area under the ROC curve where ``y`` tells rows
+        that belong (1) from others (−1); without ``y`` its width is the one whose regions around
+        left-out rows take the least room (the area under the mass-volume curve), and ν stays.
     groups, sample_weight : array of shape (n,), optional
         Rows of one group stay together (with a splitter for groups); weights of the rows.
     exhaustive : bool
@@ -88,13 +92,17 @@ def tune(
     (True, ['machine__C'])
     """
     machine = estimator
+    scaled = scale and not hasattr(estimator, "steps") and _has_numbers(estimator, X)
+    if scaled:
+        estimator = Pipeline([("scale", NumericScaler()), ("machine", machine)])
+    chosen = criterion_of(estimator, X, y, Criterion(grid, scoring, cv), random_state)
+    grid, scoring, cv = chosen.grid, chosen.scoring, chosen.cv
     if scoring is None and not hasattr(estimator, "score"):
         raise InvalidParameter(
             f"tune: {type(machine).__name__} has no score to choose by. Give scoring, and y for a "
             "scoring that compares with it: scoring='balanced_accuracy' with y of 1 and −1."
         )
-    if scale and not hasattr(estimator, "steps") and _has_numbers(estimator, X):
-        estimator = Pipeline([("scale", NumericScaler()), ("machine", machine)])
+    if scaled:
         grid = _renamed(grid, estimator)
     if random_state is not None and isinstance(cv, int):
         kind = StratifiedKFold if is_classifier(machine) else KFold

@@ -14,13 +14,13 @@ from mercer import (
     RBF,
     BagOfWords,
     Constant,
+    GaussianBasis,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     Linear,
     Matern,
     Periodic,
     RationalQuadratic,
-    Subsequence,
     White,
     certify,
     load,
@@ -341,11 +341,14 @@ def test_few_new_rows_are_predicted_as_many_are(n_targets):
 
 @pytest.mark.parametrize(
     ("kernel", "name"),
-    [(2.0 * Subsequence(2, 0.7), "kernel__decay"), (Subsequence(2, 0.7), "decay")],
+    [
+        (2.0 * GaussianBasis([[0.0], [1.0]], 0.7), "kernel__sigma"),
+        (GaussianBasis([[0.0], [1.0]], 0.7), "sigma"),
+    ],
     ids=["scaled", "plain"],
 )
 def test_parameters_that_cannot_be_learnt_are_named(kernel, name):
-    objects = ["abab", "bbaa", "abba", "aabb", "baba", "bab"]
+    objects = np.linspace(0, 1, 6)[:, None]
     targets = np.array([0.0, 1.0, 0.5, 0.1, 0.9, 0.4])
     for kind, y in (
         (GaussianProcessRegressor, targets),
@@ -427,23 +430,21 @@ def test_the_evidence_at_the_parameters_of_the_kernel():
 
 def test_parameters_without_a_derivative_are_searched_in_one_call():
     random = np.random.default_rng(3)
-    words = ["".join(random.choice(list("AC"), random.integers(4, 9))) for _ in range(40)]
-    K = np.asarray(Subsequence(2, 0.95).normalized()(words), dtype=float)
-    target = random.multivariate_normal(np.zeros(40), K + 1e-9 * np.eye(40))
-    target += 0.05 * random.normal(size=40)
+    x = np.sort(random.uniform(0, 10, size=(60, 1)), axis=0)
+    target = np.sin(x).ravel() + 0.05 * random.normal(size=60)
 
-    def kernel(decay):
-        return 1.0 * Subsequence(2, decay).normalized() + White(0.1)
+    def kernel(sigma):
+        return 1.0 * GaussianBasis(np.arange(11.0)[:, None], sigma) + White(0.1)
 
-    def evidence(decay):
+    def evidence(sigma):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = GaussianProcessRegressor(kernel(decay), normalize_y=True, alpha=1e-8)
-            return model.fit(words, target).log_marginal_likelihood_value_
+            model = GaussianProcessRegressor(kernel(sigma), normalize_y=True, alpha=1e-8)
+            return model.fit(x, target).log_marginal_likelihood_value_
 
-    found = GP(words, target, kernel(0.3), n_init=1)
-    best = max(evidence(decay) for decay in np.linspace(0.1, 1.0, 19))
+    found = GP(x, target, kernel(0.2), n_init=1)
+    best = max(evidence(sigma) for sigma in np.geomspace(0.1, 10.0, 19))
     assert found.log_marginal_likelihood_value_ > best - 0.2
-    assert evidence(0.3) < best - 30
+    assert evidence(0.2) < best - 30
     with pytest.warns(UserWarning, match=r"no derivative.*GP\(X, y, kernel\) search them"):
-        GaussianProcessRegressor(kernel(0.3)).fit(words, target)
+        GaussianProcessRegressor(kernel(0.2)).fit(x, target)

@@ -188,7 +188,7 @@ class GaussianProcessRegressor(
         check_definite(kernel, Definite.POSITIVE, False, type(self).__name__)
         self.X_train_ = X.copy() if self.copy_X_train and hasattr(X, "copy") else X
         self._warn_of_unlearnt(kernel)
-        free = self._free(kernel)
+        free = self._free(kernel, self._train_points)
         self._kernel = free.kernel
         self._names, self._scales, self._bounds = free.names, free.scales, free.bounds
         self._noise_variances = noise

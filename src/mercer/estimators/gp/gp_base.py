@@ -31,6 +31,7 @@ from mercer.estimators.kernel_argument import GivenKernel, KernelArgument, calle
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
+from mercer.kernels.points import Points
 from mercer.landmarks.choose import Nystrom
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.gp.evidence import EvidenceSolver, is_flat
@@ -108,6 +109,8 @@ class GaussianProcess(KernelMachine):
     time_limit: float | None = None
     approximation: int | Nystrom | None = None
 
+    learns_kernel = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [None, Kernel, TheirKernel],
         "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
@@ -163,9 +166,9 @@ class GaussianProcess(KernelMachine):
         spread = np.atleast_1d(vars(self).get("_y_train_std", 1.0))[0]
         return np.asarray(spread**2 * (variances - np.diagonal(apart)))
 
-    def _free(self, kernel: Kernel) -> Parameters:
-        """Return what there is to learn of a settled kernel."""
-        return parameters_of(self.kernel, kernel, self.fixed, self.bounds)
+    def _free(self, kernel: Kernel, points: Points) -> Parameters:
+        """Return what there is to learn of a kernel that is settled on training points."""
+        return parameters_of(self.kernel, kernel, points, self.fixed, self.bounds)
 
     def _warn_of_unlearnt(self, kernel: Kernel) -> None:
         """Say which parameters of a settled kernel stay as they are, though nobody fixed them."""
@@ -227,6 +230,8 @@ class GaussianProcess(KernelMachine):
             return
         for j, (name, (low, high)) in enumerate(zip(free.names, free.bounds, strict=True)):
             near = [e for e in (low, high) if abs(best.theta[j] - e) < 1e-6 * max(1.0, abs(e))]
+            if near == [high] and high == np.log(free.limits.get(name, np.inf)):
+                continue  # there is nothing beyond
             if not near:
                 continue
             flat = is_flat(value, best.theta, best.value, j)

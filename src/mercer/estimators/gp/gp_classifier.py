@@ -321,11 +321,11 @@ class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianPro
         self._prior_kernel()
         Nystrom.of(self.approximation, type(self).__name__)  # refuses what is none
 
-    def _free(self, kernel: Kernel) -> Parameters:
+    def _free(self, kernel: Kernel, points: Points) -> Parameters:
         if self.kernel is not None:
-            return super()._free(kernel)
+            return super()._free(kernel, points)
         # scikit-learn's default kernel has nothing to learn.
-        return parameters_of(None, kernel, list(kernel.free_parameters()), self.bounds)
+        return parameters_of(None, kernel, points, list(kernel.free_parameters()), self.bounds)
 
     def _problems(self, codes: IntArray) -> list[tuple[IntArray, BoolArray]]:
         """Return the rows of each binary problem, and which of them are its positive class."""
@@ -350,7 +350,7 @@ class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianPro
         budget: Budget,
     ) -> tuple[Latent | LandmarkLatent, Certificate]:
         inside = points if len(rows) == len(points) else points.take(rows)
-        free = self._free(kernel)
+        free = self._free(kernel, points)
         labels = positive.astype(np.float64)
         if spec is not None:
             some = replace(spec, count=min(spec.count, len(inside)))

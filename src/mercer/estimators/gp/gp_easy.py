@@ -30,8 +30,8 @@ def GP(
 
     Targets are scaled, the noise is learnt, the widths start at the spreads of the columns (one for
     each of up to 20 columns), and the ascent starts several times. Parameters without a derivative
-    of the evidence, such as the decays of ``Subsequence``, ``RandomWalk``, ``SubsetTree`` and the
-    width of ``DTW``, are searched one after the other, by factors that get smaller.
+    of the evidence, such as the width of ``GaussianBasis``, are searched one after the other, by
+    factors that get smaller.
 
     Parameters
     ----------
@@ -65,12 +65,16 @@ def GP(
         kernel = kernel + White(0.1)
     best: GaussianProcessRegressor | None = None
     random = check_random_state(random_state)
+    limits = kernel.parameter_limits(kernel.encode(X)) if n_init > 1 else {}
     for start in range(max(1, n_init)):
         begun = kernel
         if start:
             values = kernel.free_parameters()
             begun = kernel.with_parameters(
-                {name: value * np.exp(random.normal()) for name, value in values.items()}
+                {
+                    name: min(value * np.exp(random.normal()), limits.get(name, np.inf))
+                    for name, value in values.items()
+                }
             )
         model = _fitted(begun, X, y)
         value = model.log_marginal_likelihood_value_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from mercer.estimators.kernel_argument import caller_level
 from mercer.exceptions import InvalidParameter
 from mercer.kernels.algebra import Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
+from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import Constant, White
 from mercer.kernels.vectors.dot import Linear
 from mercer.kernels.vectors.matern import (
@@ -41,7 +42,8 @@ class Parameters:
     """A kernel and its parameters to learn.
 
     ``names`` are the names of mercer's parameters, in the order of θ. Their logarithms are
-    ``scales`` · θ; ``bounds`` has the two ends of each θ.
+    ``scales`` · θ; ``bounds`` has the two ends of each θ. ``limits`` are the largest values that
+    some parameters can have at all, by name.
     """
 
     kernel: Kernel
@@ -50,6 +52,7 @@ class Parameters:
     bounds: Array
     original: theirs.Kernel | None = None
     start: Array | None = None
+    limits: dict[str, float] = field(default_factory=dict)
 
     @property
     def theta(self) -> Array:
@@ -77,11 +80,15 @@ def prior_kernel(given: Kernel | theirs.Kernel | None) -> Kernel:
 
 
 def parameters_of(
-    given: Kernel | theirs.Kernel | None, settled: Kernel, fixed: Sequence[str], bounds: Bounds
+    given: Kernel | theirs.Kernel | None,
+    settled: Kernel,
+    points: Points,
+    fixed: Sequence[str],
+    bounds: Bounds,
 ) -> Parameters:
     """Return what there is to learn of a kernel, given as mercer's or as scikit-learn's.
 
-    ``settled`` is mercer's kernel with its heuristic parameters settled on data.
+    ``settled`` is mercer's kernel with its heuristic parameters settled on training points.
     """
     if isinstance(given, theirs.Kernel):
         return _parameters_of_theirs(_settled_original(given))
@@ -93,9 +100,20 @@ def parameters_of(
             f"{', '.join(names) or 'none'}."
         )
     free = [name for name in names if name not in fixed]
-    limits = bounds if isinstance(bounds, dict) else dict.fromkeys(free, bounds)
-    ends = [[np.log(e) for e in limits.get(name, BOUNDS)] for name in free]
-    return Parameters(settled, free, np.ones(len(free)), np.reshape(ends, (len(free), 2)))
+    wanted = bounds if isinstance(bounds, dict) else dict.fromkeys(free, bounds)
+    limits = settled.parameter_limits(points) if free else {}
+    ends = []
+    for name in free:
+        low, high = wanted.get(name, BOUNDS)
+        most = limits.get(name, np.inf)
+        if low > most:
+            raise InvalidParameter(
+                f"bounds: {name} would begin at {low:g}, and {settled} takes no more than "
+                f"{most:.4g} for these data."
+            )
+        ends.append([np.log(low), np.log(min(high, most))])
+    end_points: Array = np.reshape(ends, (len(free), 2))
+    return Parameters(settled, free, np.ones(len(free)), end_points, limits=limits)
 
 
 _CONTINUOUS = ("gamma", "sigma", "length_scale", "decay")

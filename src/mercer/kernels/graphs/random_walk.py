@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._typing import Array, Index, Objects, Parameter
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.kernels.base import Kernel
+from mercer.kernels.decaying import Decaying
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import Encoder
 from mercer.kernels.graphs.graph_encoder import GraphEncoder
@@ -19,14 +19,17 @@ from mercer.kernels.graphs.graph_walks import arc_graphs
 from mercer.kernels.graphs.refinement import WeisfeilerLehman, check_names, check_weights
 from mercer.kernels.graphs.walk_sums import STEPS, Walks
 from mercer.kernels.parameters import check_number
+from mercer.kernels.points import Points
 
 _NEGLIGIBLE = 1e-17
 """What is left out of a sum of walks, relative to it: below the rounding of float64."""
+_NEAR = 0.999
+"""How near to its limit a decay may be learnt: beyond it one eigenvector is nearly all of k."""
 _COUNTABLE = 0.95
 """Above this ratio a sum over the lengths of walks converges too slowly."""
 
 
-class RandomWalk(Kernel):
+class RandomWalk(Decaying):
     """Random-walk kernel: walks that two graphs have in common, longer ones counting less.
 
     k(x, z) = 1ᵀ(I − λ A×)⁻¹1 = Σ_{l=0,1,…} λˡ · (common walks of l steps), λ = ``decay``
@@ -108,9 +111,15 @@ class RandomWalk(Kernel):
 
     def largest_decay(self, X: Objects) -> float:
         """Return 1/ρ, the limit below which ``decay`` is valid for all of ``X``."""
+        return self._limit(self.encode(X))
+
+    def parameter_limits(self, points: Points) -> dict[str, float]:
+        return {"decay": _NEAR * self._limit(points)}
+
+    def _limit(self, points: Points) -> float:
         if self.degree_normalized:
             return 1.0
-        walks = self._walks(cast(Graphs, self.encode(X)[self.encoder]))
+        walks = self._walks(cast(Graphs, points[self.encoder]))
         roots = [walks.root(i) for i in range(len(walks))]
         return 1 / max(roots) if max(roots) > 0 else math.inf
 
@@ -141,6 +150,12 @@ class RandomWalk(Kernel):
 
     def compare_self(self, a: Any) -> Array:
         return a.compare_self(float(self.decay))  # type: ignore[no-any-return]
+
+    def compare_slopes(self, a: Any, b: Any) -> Array:
+        return a.slopes_with(b, float(self.decay))  # type: ignore[no-any-return]
+
+    def own_slopes(self, a: Any) -> Array:
+        return a.own_slopes(float(self.decay))  # type: ignore[no-any-return]
 
     def _walks(self, graphs: Graphs) -> Walks:
         check_weights(graphs, type(self).__name__)
@@ -206,6 +221,15 @@ class OnwardWalks:
     def compare_self(self, decay: float) -> Array:
         nodes: Array = WeisfeilerLehman(0).compare_self(self.nodes)
         return np.asarray(nodes + decay * self.arcs.compare_self(decay))
+
+    def slopes_with(self, other: OnwardWalks, decay: float) -> Array:
+        """Return λ times the derivative of the values of all pairs."""
+        arcs = self.arcs.compare(other.arcs, decay) + self.arcs.slopes_with(other.arcs, decay)
+        return np.asarray(decay * arcs)
+
+    def own_slopes(self, decay: float) -> Array:
+        arcs = self.arcs.compare_self(decay) + self.arcs.own_slopes(decay)
+        return np.asarray(decay * arcs)
 
 
 def _rounded_down(value: float) -> float:

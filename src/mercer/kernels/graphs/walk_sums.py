@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -125,13 +126,20 @@ class Walks:
 
     def compare(self, other: Walks, decay: float) -> Array:
         """Return the sums over the walks of all pairs."""
+        return self._of_pairs(other, decay, False)
+
+    def slopes_with(self, other: Walks, decay: float) -> Array:
+        """Return λ times the derivative of these sums: longer walks count once for each step."""
+        return self._of_pairs(other, decay, True)
+
+    def _of_pairs(self, other: Walks, decay: float, slopes: bool) -> Array:
         n, m = len(self), len(other)
         rows, columns = np.divmod(np.arange(n * m), max(1, m))
         # Where both sides are the same graphs, each pair is computed once.
         same = np.array_equal(self.numbers, other.numbers)
         if same:
             rows, columns = np.triu_indices(n)
-        values = self._sums(self.numbers[rows], other.numbers[columns], decay)
+        values = self._sums(self.numbers[rows], other.numbers[columns], decay, slopes)
         out = np.empty((n, m))
         out[rows, columns] = values
         if same:
@@ -140,9 +148,13 @@ class Walks:
 
     def compare_self(self, decay: float) -> Array:
         """Return the sums over the walks of each graph with itself."""
-        return self._sums(self.numbers, self.numbers, decay)
+        return self._sums(self.numbers, self.numbers, decay, False)
 
-    def _sums(self, left: Integers, right: Integers, decay: float) -> Array:
+    def own_slopes(self, decay: float) -> Array:
+        """Return λ times the derivative of the sums of each graph with itself."""
+        return self._sums(self.numbers, self.numbers, decay, True)
+
+    def _sums(self, left: Integers, right: Integers, decay: float, slopes: bool) -> Array:
         out = np.empty(len(left))
         graphs = self.graphs.starts, *_arcs(self.graphs)
 
@@ -150,8 +162,9 @@ class Walks:
             part = slice(first, first + _PAIRS_A_TASK)
             _parallel.check_stopped()
             status = _fast.walks.product_sums(
-                left[part], right[part], *graphs, self.symmetric, decay, _TOLERANCE, out[part]
-            )
+                left[part], right[part], *graphs, self.symmetric, decay, _TOLERANCE, slopes,
+                out[part],
+            )  # fmt: skip
             if status != _fast.walks.CONVERGED:
                 raise InvalidInput(
                     f"RandomWalk: decay={decay!r} lies so near the limit for these graphs that the "
@@ -178,6 +191,17 @@ class WalkCounts:
     def compare_self(self, decay: float) -> Array:
         return np.asarray((self.values**2).sum(axis=1))
 
+    def slopes_with(self, other: WalkCounts, decay: float) -> Array:
+        """Return λ times the derivative of all sums: walks of l steps count l times."""
+        return np.asarray((self._steps * self.values) @ other.values.T)
+
+    def own_slopes(self, decay: float) -> Array:
+        return np.asarray((self._steps * self.values**2).sum(axis=1))
+
+    @property
+    def _steps(self) -> Array:
+        return np.arange(self.values.shape[1], dtype=np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
@@ -192,8 +216,15 @@ class Spectra:
         return Spectra(starts, self.values[at], self.masses[at])
 
     def compare(self, other: Spectra, decay: float) -> Array:
+        return self._summed(other, decay, _fast.walks.spectral_sums)
+
+    def slopes_with(self, other: Spectra, decay: float) -> Array:
+        """Return λ times the derivative of all sums."""
+        return self._summed(other, decay, _fast.walks.spectral_slopes)
+
+    def _summed(self, other: Spectra, decay: float, fill: Callable[..., None]) -> Array:
         out = np.empty((len(self.starts) - 1, len(other.starts) - 1))
-        _fast.walks.spectral_sums(
+        fill(
             self.starts,
             self.values,
             self.masses,
@@ -206,8 +237,13 @@ class Spectra:
         return out
 
     def compare_self(self, decay: float) -> Array:
-        singles = [self.take(slice(i, i + 1)) for i in range(len(self.starts) - 1)]
-        return np.array([one.compare(one, decay)[0, 0] for one in singles])
+        return np.array([one.compare(one, decay)[0, 0] for one in self._singles()])
+
+    def own_slopes(self, decay: float) -> Array:
+        return np.array([one.slopes_with(one, decay)[0, 0] for one in self._singles()])
+
+    def _singles(self) -> list[Spectra]:
+        return [self.take(slice(i, i + 1)) for i in range(len(self.starts) - 1)]
 
 
 def _shape(graphs: Graphs) -> tuple[Any, Any, Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from mercer import _fast, _memory, _parallel
 from mercer._typing import Array, Index, IntArray
 from mercer.exceptions import InvalidParameter
-from mercer.kernels.base import Kernel
+from mercer.kernels.decaying import Decaying
 from mercer.kernels.definite import Definite
 from mercer.kernels.parameters import check_number
 from mercer.kernels.statistics import products
@@ -45,10 +45,29 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
+class CountedSlopes:
+    """Strings as rows of √w φ_u(x), with those of λ ∂/∂λ of them."""
+
+    values: Array
+    slopes: Array
+
+    def take(self, index: Index) -> CountedSlopes:
+        return CountedSlopes(self.values[index], self.slopes[index])
+
+    def slopes_with(self, other: CountedSlopes) -> Array:
+        """Return λ ∂k/∂λ of all pairs."""
+        return products(self.slopes, other.values) + products(self.values, other.slopes)
+
+    def own_slopes(self) -> Array:
+        return np.asarray(2 * np.einsum("ij,ij->i", self.values, self.slopes))
+
+
+@dataclass(frozen=True, eq=False)
 class LetterStrings:
     """Strings of letters that are numbered 0, 1 …, one after the other.
 
-    ``weights`` are those of subsequences of 1, 2 … letters.
+    ``weights`` are those of subsequences of 1, 2 … letters, and ``powers`` says how often each
+    counts λ by itself.
     """
 
     codes: IntArray
@@ -57,12 +76,34 @@ class LetterStrings:
     letters: int
     decay: float
     weights: Array
+    powers: Array
 
     def take(self, index: Index) -> LetterStrings:
         return replace(self, starts=self.starts[index], lengths=self.lengths[index])
 
     def compare(self, other: LetterStrings) -> Array:
         """Return the kernel of all pairs, by dynamic programming."""
+
+        def fill(codes: IntArray, ends: IntArray, group: IntArray, out: Array) -> None:
+            _fast.subsequences.compare(
+                codes, ends, group, self.letters, self.decay, self.weights, out
+            )
+
+        return self._by_groups(other, fill)
+
+    def slopes_with(self, other: LetterStrings) -> Array:
+        """Return λ ∂k/∂λ of all pairs, by the same recursion."""
+        changes = self.powers * self.weights
+
+        def fill(codes: IntArray, ends: IntArray, group: IntArray, out: Array) -> None:
+            _fast.subsequence_slopes.compare(
+                codes, ends, group, self.decay, self.weights, changes, out
+            )
+
+        return self._by_groups(other, fill)
+
+    def _by_groups(self, other: LetterStrings, fill: Callable[..., None]) -> Array:
+        """Return what ``fill`` finds for all pairs, with a group of the other strings at a time."""
         codes, ends = self.packed()
         lanes = _fast.subsequences.LANES
         out = np.empty((len(self.lengths), len(other.lengths)))
@@ -71,25 +112,24 @@ class LetterStrings:
         order = np.argsort(other.lengths, kind="stable")
         for first in range(0, len(order), lanes):
             group = order[first : first + lanes]
-            _fast.subsequences.compare(
-                codes,
-                ends,
-                other.side_by_side(group, lanes),
-                self.letters,
-                self.decay,
-                self.weights,
-                group_values,
-            )
+            fill(codes, ends, other.side_by_side(group, lanes), group_values)
             out[:, group] = group_values[:, : len(group)]
         return out
 
     def compare_self(self) -> Array:
+        return self._own(LetterStrings.compare)
+
+    def own_slopes(self) -> Array:
+        return self._own(LetterStrings.slopes_with)
+
+    def _own(self, compare: Callable[[LetterStrings, LetterStrings], Array]) -> Array:
+        """Return a comparison of each string with itself."""
         out = np.empty(len(self.lengths))
         order = np.argsort(self.lengths, kind="stable")
         for first in range(0, len(out), _fast.subsequences.LANES):
             group = order[first : first + _fast.subsequences.LANES]
             some = self.take(group)
-            out[group] = np.diagonal(some.compare(some))
+            out[group] = np.diagonal(compare(some, some))
         return out
 
     def packed(self) -> tuple[IntArray, IntArray]:
@@ -113,20 +153,39 @@ class LetterStrings:
 
     def spell(self) -> Counted:
         """Return φ_u of all strings and of all u."""
-        codes, ends = self.packed()
-        out = np.zeros((len(self.lengths), self.columns()))
         roots = np.sqrt(self.weights)
 
+        def fill(codes: IntArray, stops: IntArray, out: Array) -> None:
+            _fast.subsequences.spell(codes, stops, self.letters, self.decay, roots, out)
+
+        return Counted(self._spelled(fill))
+
+    def spell_slopes(self) -> CountedSlopes:
+        """Return φ_u of all strings and of all u, with λ ∂φ_u/∂λ."""
+        roots = np.sqrt(self.weights)
+        changes = self.powers * roots / 2
+
+        def fill(codes: IntArray, stops: IntArray, out: Array) -> None:
+            _fast.subsequence_slopes.spell(
+                codes, stops, self.letters, self.decay, roots, changes, out
+            )
+
+        return CountedSlopes(self.spell().values, self._spelled(fill))
+
+    def _spelled(self, fill: Callable[..., None]) -> Array:
+        """Return what ``fill`` adds to rows of zeros, one for each string, in several threads."""
+        codes, ends = self.packed()
+        out = np.zeros((len(self.lengths), self.columns()))
+
         def task(rows: slice) -> None:
-            stops = ends[rows.start : rows.stop + 1]
-            _fast.subsequences.spell(codes, stops, self.letters, self.decay, roots, out[rows])
+            fill(codes, ends[rows.start : rows.stop + 1], out[rows])
 
         parts = [slice(i, min(i + _ROWS, len(out))) for i in range(0, len(out), _ROWS)]
         _parallel.run(task, parts, _parallel.thread_count())
-        return Counted(out)
+        return out
 
 
-class Subsequence(Kernel):
+class Subsequence(Decaying):
     """Letters that two strings share in the same order, with gaps at a price.
 
     k(x, z) = Σ_u φ_u(x) φ_u(z), φ_u(x) = Σ_i λ^(gaps of i) over all places i₁ < … < i_k with
@@ -200,9 +259,16 @@ class Subsequence(Kernel):
                 "≥ 0, one for each length from 1 to k."
             )
 
-    def prepare(
-        self, a: Strings, b: Strings
-    ) -> tuple[LetterStrings | Counted, LetterStrings | Counted]:
+    def prepare(self, a: Strings, b: Strings) -> tuple[Any, Any]:
+        return self._prepared(a, b, LetterStrings.spell)
+
+    def prepare_slopes(self, a: Strings, b: Strings) -> tuple[Any, Any]:
+        return self._prepared(a, b, LetterStrings.spell_slopes)
+
+    def _prepared(
+        self, a: Strings, b: Strings, spell: Callable[[LetterStrings], Any]
+    ) -> tuple[Any, Any]:
+        """Return both sides as letters, or spelled out where that pays."""
         both = a if b is a else a.join(b)
         lengths = np.fromiter(map(len, both.items), np.int64, len(both))
         letters, codes = np.unique(code_points(both.items), return_inverse=True)
@@ -213,9 +279,10 @@ class Subsequence(Kernel):
             len(letters),
             float(self.decay),
             self._weights(),
+            self._powers(),
         )
         if self._spelling_pays(whole, len(a), len(b)):
-            whole = whole.spell()
+            whole = spell(whole)
         else:
             self._require_memory(int(lengths.max(initial=0)))
         left = whole.take(slice(0, len(a)))
@@ -226,6 +293,12 @@ class Subsequence(Kernel):
 
     def compare_self(self, a: Any) -> Array:
         return a.compare_self()  # type: ignore[no-any-return]
+
+    def compare_slopes(self, a: Any, b: Any) -> Array:
+        return a.slopes_with(b)  # type: ignore[no-any-return]
+
+    def own_slopes(self, a: Any) -> Array:
+        return a.own_slopes()  # type: ignore[no-any-return]
 
     def _spelling_pays(self, strings: LetterStrings, rows: int, columns: int) -> bool:
         """Whether writing out all subsequences takes fewer steps than going through all pairs."""
@@ -253,6 +326,9 @@ class Subsequence(Kernel):
             weights[-1] = 1.0
         else:
             weights[:] = 1.0 if isinstance(self.lengths, str) else np.asarray(self.lengths)
-        if self.weighting == "length":
-            weights *= float(self.decay) ** (2.0 * np.arange(1, k + 1))
-        return weights
+        return np.asarray(weights * float(self.decay) ** self._powers())
+
+    def _powers(self) -> Array:
+        """Return how often λ is a factor of the weight of each length from 1 to k."""
+        per_letter = 2.0 if self.weighting == "length" else 0.0
+        return per_letter * np.arange(1, int(self.k) + 1)

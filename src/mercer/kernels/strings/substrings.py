@@ -10,15 +10,17 @@ import numpy as np
 from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidParameter
+from mercer.kernels.decaying import Decaying
 from mercer.kernels.features import Features
 from mercer.kernels.parameters import check_number
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import products
+from mercer.kernels.strings.subsequences import CountedSlopes
 from mercer.kernels.strings.words import StringEncoder, Strings, code_points
 from mercer.kernels.vectors.explicit import Mapped
 
 
-class Substrings(Mapped):
+class Substrings(Mapped, Decaying):
     """A chosen list of substrings that two strings share, with gaps at a price.
 
     k(x, z) = Σ_s φ_s(x) φ_s(z) over the chosen s, φ_s(x) = Σ_i λ^(gaps of i) over all places
@@ -87,6 +89,29 @@ class Substrings(Mapped):
 
     def compare_self(self, a: Vectors) -> Array:
         return a.squared_norms.copy()
+
+    def free_parameters(self) -> dict[str, float]:
+        # Whether a substring occurs does not depend on what its gaps cost.
+        return super().free_parameters() if self.weighting == "count" else {}
+
+    def prepare_slopes(self, a: Strings, b: Strings) -> tuple[CountedSlopes, CountedSlopes]:
+        left = CountedSlopes(self._counts(a), self._count_slopes(a))
+        if b is a:
+            return left, left
+        return left, CountedSlopes(self._counts(b), self._count_slopes(b))
+
+    def compare_slopes(self, a: CountedSlopes, b: CountedSlopes) -> Array:
+        return a.slopes_with(b)
+
+    def own_slopes(self, a: CountedSlopes) -> Array:
+        return a.own_slopes()
+
+    def _count_slopes(self, strings: Strings) -> Array:
+        slopes = np.empty((len(strings), len(self.words)))
+        letters, starts = _joined(strings.items.tolist())
+        words, ends = _joined(list(self.words))
+        _fast.subsequence_slopes.find(letters, starts, words, ends, float(self.decay), slopes)
+        return slopes
 
     def _counts(self, strings: Strings) -> Array:
         counts = np.empty((len(strings), len(self.words)))

@@ -10,7 +10,7 @@ import numpy as np
 from mercer import _fast, _memory
 from mercer._typing import Array, Index
 from mercer.exceptions import InvalidParameter
-from mercer.kernels.base import Kernel
+from mercer.kernels.decaying import Decaying
 from mercer.kernels.definite import Definite
 from mercer.kernels.features import Features
 from mercer.kernels.graphs.counted import CountedFeatures, counted
@@ -22,7 +22,7 @@ _LARGE = 1 << 23
 """From 8 million pairs of nodes on (64 MiB) memory is compared with what there is."""
 
 
-class Subtree(CountedFeatures):
+class Subtree(CountedFeatures, Decaying):
     """Subtree kernel: complete subtrees that two trees share.
 
     k(x, z) = Σ_s λ^|s| n_s(x) n_s(z), n_s(x) = how many nodes of x have s below them, with |s|
@@ -69,11 +69,27 @@ class Subtree(CountedFeatures):
 
     def phi(self, trees: Trees) -> Features:
         """Return √λ^|s| n_s of every tree, with hashed keys."""
+        return self._counted(trees, False)
+
+    def prepare_slopes(self, a: Trees, b: Trees) -> tuple[Any, Any]:
+        # λ ∂k/∂λ = Σ |s| λ^|s| n_s(x) n_s(z) is a sum of products of counts too.
+        return self.prepare_rows(a, b, lambda trees: self._counted(trees, True))
+
+    def compare_slopes(self, a: Any, b: Any) -> Array:
+        return self.compare(a, b)
+
+    def own_slopes(self, a: Any) -> Array:
+        return self.compare_self(a)
+
+    def _counted(self, trees: Trees, by_size: bool) -> Features:
+        """Return √λ^|s| n_s of every tree, or √|s| times that."""
         codes = np.empty(len(trees.labels), dtype=np.uint64)
         sizes = np.empty(len(codes), dtype=np.int64)
         _fast.trees.subtrees(trees.labels, *trees.children(), bool(self.ordered), codes, sizes)
         starts = trees.starts
         weights = float(self.decay) ** (sizes / 2)
+        if by_size:
+            weights *= np.sqrt(sizes)
         if not self.leaves:
             used = trees.arity > 0
             starts = np.concatenate([[0], np.cumsum(used)])[starts]
@@ -81,7 +97,7 @@ class Subtree(CountedFeatures):
         return counted(codes[None, :], starts.astype(np.int64), weights)
 
 
-class SubsetTree(Kernel):
+class SubsetTree(Decaying):
     """Subset-tree kernel: fragments that two trees share and that respect their productions.
 
     k(x, z) = Σ_s λ^|s| n_s(x) n_s(z), where s are fragments in which a node has either all its
@@ -131,16 +147,20 @@ class SubsetTree(Kernel):
         return left, left if b is a else both.take(slice(len(a), None))
 
     def compare(self, a: Productions, b: Productions) -> Array:
-        out = np.empty((len(a.trees), len(b.trees)))
-        self._fill(a, b, False, out)
-        return out
+        return self._filled(a, b, False, False)
 
     def compare_self(self, a: Productions) -> Array:
-        out = np.empty((len(a.trees), 1))
-        self._fill(a, a, True, out)
-        return out[:, 0]
+        return self._filled(a, a, True, False)[:, 0]
 
-    def _fill(self, a: Productions, b: Productions, diagonal: bool, out: Array) -> None:
+    def compare_slopes(self, a: Productions, b: Productions) -> Array:
+        return self._filled(a, b, False, True)
+
+    def own_slopes(self, a: Productions) -> Array:
+        return self._filled(a, a, True, True)[:, 0]
+
+    def _filled(self, a: Productions, b: Productions, diagonal: bool, slopes: bool) -> Array:
+        """Return values or slopes of all pairs, or of each tree with itself in one column."""
+        out = np.empty((len(a.trees), 1 if diagonal else len(b.trees)))
         most = int(_fast.trees.most_pairs(a.trees, b.trees, a.group_starts, a.codes, a.sizes))
         if most > _LARGE:
             _memory.require(
@@ -151,8 +171,9 @@ class SubsetTree(Kernel):
         _fast.trees.subset_trees(
             float(self.decay), a.trees, b.trees, diagonal, a.starts, a.child_starts, a.children,
             a.group, a.group_starts, a.codes, a.sizes, a.member_starts, a.members, a.rank,
-            np.empty(max(1, most)), out,
+            np.empty(max(1, most)), np.empty(max(1, most) if slopes else 0), out,
         )  # fmt: skip
+        return out
 
 
 @dataclass(frozen=True, eq=False)

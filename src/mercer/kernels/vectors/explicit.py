@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import numpy as np
@@ -47,11 +48,15 @@ class KeyedFeatures(Mapped):
         return self.phi(points[self.encoder])
 
     def prepare(self, a: Any, b: Any) -> tuple[Any, Any]:
-        left = self.phi(a)
+        return self.prepare_rows(a, b, self.phi)
+
+    def prepare_rows(self, a: Any, b: Any, phi: Callable[[Any], Features]) -> tuple[Any, Any]:
+        """Return the rows of a map of both leaves, as ``compare`` takes them."""
+        left = phi(a)
         if b is a:
             [side] = self.sides(left.values)
             return side, side
-        right = self.phi(b)
+        right = phi(b)
         # Coordinates that one side alone has count in its norm.
         keys = np.union1d(left.keys, right.keys)
         first, second = self.sides(left.aligned(keys).values, right.aligned(keys).values)
