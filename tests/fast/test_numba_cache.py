@@ -215,6 +215,13 @@ EXERCISES = {
     """,
     "active_set": "",  # with path
     "warm": "from mercer._fast import warm; warm.compile_steps()",
+    "weighted_sums": """
+        import numpy as np
+        from mercer.linalg.weighted_sum import weighted_sum
+
+        for dtype in (np.float64, np.float32):
+            weighted_sum([np.eye(3, dtype=dtype)] * 2, np.ones(2))
+    """,
     "tiles": """
         import numpy as np
         from mercer import RBF, Gram

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         tiles as tiles,
         walks as walks,
         warm as warm,
+        weighted_sums as weighted_sums,
         without_rows as without_rows,
     )
 

@@ -16,6 +16,7 @@ from mercer.gram.computed import Gram
 from mercer.gram.given import GivenGram
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import White
+from mercer.linalg.weighted_sum import weighted_sum
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.problems.kernel_alignment import AlignmentProblem
@@ -86,9 +87,9 @@ def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float)
     """
     terms = held.gram.terms()
     n = held.gram.shape[0]
-    K = balance * np.eye(n)
-    for term in terms:
-        K += (1 - balance) / len(terms) * term.dense()
+    equal = np.full(len(terms), (1 - balance) / len(terms))
+    K = weighted_sum([term.dense() for term in terms], equal)
+    K.flat[:: n + 1] += balance
     problems = easy_problems(codes, count)
     everything = np.arange(n)
     budget = Budget(_TOL, gap=_TOL)

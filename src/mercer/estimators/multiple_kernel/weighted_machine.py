@@ -8,8 +8,6 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from mercer._files.fields import A, ListOf, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, num_samples
 from mercer._typing import Array, IntArray, Objects, Parameter, SampleWeights, Targets
@@ -36,6 +34,7 @@ from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.given import GivenGram
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
+from mercer.linalg.weighted_sum import weighted_sum
 from mercer.problems.certificate import Certificate
 from mercer.problems.multiple_kernels import (
     Judgement,
@@ -167,10 +166,7 @@ class WeightedMachine(SupportVectorMachine):
         else:
             assert self._wanted is not None
             d = rule_weights(self.method, held, self._wanted, self.balance).weights
-            K = np.zeros(held.gram.shape)
-            for weight, term in zip(d, held.gram.terms(), strict=True):
-                if weight > 0:
-                    K += weight * term.dense()
+            K = weighted_sum([term.dense() for term in held.gram.terms()], d)
             gram = GivenGram(K, held.gram.definite)
             solutions = BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
         self.kernels_, self._scales = list(kernels), held.base.scales

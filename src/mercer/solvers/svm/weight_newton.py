@@ -12,6 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer._typing import Array, IntArray
 from mercer.gram.base import Definite, GramMatrix
 from mercer.gram.given import GivenGram
+from mercer.linalg.weighted_sum import weighted_sum
 from mercer.problems.multiple_kernels import MultipleKernelProblem, WeightedMultipliers
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -47,8 +48,6 @@ diagonal."""
 _FLOOR = 0.05
 """The least weight of a kernel that was missed, as a share of an equal weight and of the least gap
 so far: the best answer with such weights has at most this share of that gap."""
-_BLOCK = 1 << 17
-"""Values of a block in which matrices are added (1 MB), so that the sums stay in a core's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,12 +262,7 @@ class _WeightSearch:
         """Return Σ d_m K_m."""
         if self._summed is not None and self._summed[0] is weights:
             return self._summed[1]
-        total, step = np.zeros((self.n, self.n)), max(1, _BLOCK // self.n)
-        used = [(d, K) for d, K in zip(weights.tolist(), self.matrices, strict=True) if d > 0]
-        for begin in range(0, self.n, step):
-            rows = slice(begin, begin + step)
-            for d, K in used:
-                total[rows] += d * K[rows]
+        total = weighted_sum(self.matrices, weights)
         self._summed = weights, total
         return total
 
