@@ -7,7 +7,7 @@ import pytest
 
 from mercer.problems import qp
 from mercer.problems.curvature import Curvature
-from mercer.problems.products import Product
+from mercer.problems.products import BoundedProduct
 
 U = 2.0**-52
 SURE = Curvature()
@@ -18,7 +18,7 @@ def two(C=8.0):
 
 
 def product(f, errors, shift=0.0, roots=(1.0, 1.0)):
-    return Product(
+    return BoundedProduct(
         np.array(f),
         np.array(errors),
         np.array(roots),
@@ -91,8 +91,8 @@ def test_a_shift_counts_with_the_width_of_the_box():
     assert bent.rounding - flat.rounding == pytest.approx(2.0**-21 * (36 + 36), rel=1e-6)
     tube = qp.regressor(np.array([1.0]), np.array([4.0]), 0.5)  # both variables on one row
     beta = np.array([1.0, -1.0])
-    none = Product(np.zeros(1), np.zeros(1), np.ones(1), SURE)
-    some = Product(np.zeros(1), np.zeros(1), np.ones(1), Curvature("proven", 0.5))
+    none = BoundedProduct(np.zeros(1), np.zeros(1), np.ones(1), SURE)
+    some = BoundedProduct(np.zeros(1), np.zeros(1), np.ones(1), Curvature("proven", 0.5))
     rise = tube.prove(beta, some).rounding - tube.prove(beta, none).rounding
     assert rise == pytest.approx(0.25 * 16)
 

@@ -20,7 +20,7 @@ from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.multiple_kernels import MultipleKernelProblem, WeightedMultipliers
 from mercer.problems.processes import MeanProblem, ModeProblem
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 
 U = 2.0**-52
 
@@ -126,7 +126,7 @@ def test_rounding_of_classes(machine, with_biases, shift):
     alpha[0, 0] += 2.0**-12  # moved back into its constraint
     K = positive(4, 6) / 4
     f, errors = K @ alpha, 2.0**-8 * rng.uniform(size=(4, 3))
-    seen = Product(f, errors, np.sqrt(np.diag(K)), Curvature("proven", shift))
+    seen = BoundedProduct(f, errors, np.sqrt(np.diag(K)), Curvature("proven", shift))
     found = problem.prove(alpha, seen)
     judged = problem.judge(alpha, f)
     own = np.arange(3) == problem.labels[:, None]
@@ -159,7 +159,7 @@ def test_rounding_of_the_dual_value_alone(machine):
     problem = machine(np.array([0, 1]), np.full(2, 2.0**-30), 2)
     alpha = np.array([[2.0**-30, -(2.0**-30)], [0.0, 0.0]])
     f = np.array([[1.0, -1.0], [-3.0, 2.0]]) * 2.0**10
-    seen = Product(f, np.zeros((2, 2)), np.ones(2), Curvature())
+    seen = BoundedProduct(f, np.zeros((2, 2)), np.ones(2), Curvature())
     found = problem.prove(alpha, seen)
     few, size = 12 * U, 2.0**-30
     squares = few * 2 * size * 2.0**10
@@ -179,7 +179,7 @@ def test_free_biases_ask_for_sums_of_0(machine):
     assert np.abs(alpha.sum(axis=1)).max() < 1e-14
     assert not problem.unbalanced(alpha)
     K = positive(4, 6)
-    seen = Product(K @ alpha, np.zeros((4, 3)), np.sqrt(np.diag(K)), Curvature())
+    seen = BoundedProduct(K @ alpha, np.zeros((4, 3)), np.sqrt(np.diag(K)), Curvature())
     found, plain = (
         problem.prove(alpha, seen),
         machine(problem.labels, problem.C, 3).prove(alpha, seen),
@@ -287,7 +287,9 @@ def test_several_kernels_by_the_formulas(p, spoilt):
     F = np.array([K @ beta for K in kernels])
     roots = np.array([np.sqrt(np.diag(K)) for K in kernels])
     errors = np.array([20 * U * r * (r @ np.abs(beta)) for r in roots])
-    seen = Product(d @ F, d @ (errors + 2 * U * np.abs(F)), np.sqrt(d @ roots**2), Curvature())
+    seen = BoundedProduct(
+        d @ F, d @ (errors + 2 * U * np.abs(F)), np.sqrt(d @ roots**2), Curvature()
+    )
     alone = box.prove(beta, seen)
     assert part.primal == pytest.approx(alone.primal, rel=1e-14)
     assert part.rounding == pytest.approx(alone.rounding, rel=1e-9)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli import options, reading
+from mercer.cli import options, table_options
 from mercer.cli.screen import consoles, show_facts, show_paths
 
 
@@ -19,9 +19,9 @@ def predict(
     beside: Annotated[
         bool, typer.Option("--beside", metavar=" ", help="Put the columns of DATA before them.")
     ] = False,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     force: options.Force = False,
     debug: options.Debug = False,
 ) -> None:
@@ -39,7 +39,7 @@ def predict(
     from mercer.study.study import Study
 
     study = Study.load(model)
-    table = reading.read_new(
+    table = table_options.read_new(
         data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter
     )
     answers = with_columns(study.answers(table, level), remarks=study.remarks(table))
@@ -52,9 +52,9 @@ def explain(
     model: options.Model,
     data: options.Data,
     out: options.Answers = None,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     force: options.Force = False,
     debug: options.Debug = False,
 ) -> None:
@@ -69,7 +69,7 @@ def explain(
     from mercer.study.study import Study
 
     study = Study.load(model)
-    table = reading.read_new(
+    table = table_options.read_new(
         data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter
     )
     write_answers(study.shares(table), out, force, (model, data))
@@ -100,9 +100,9 @@ def report(
 def certify(
     model: options.Model,
     data: options.Data,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -117,7 +117,7 @@ def certify(
     from mercer.study.summary import judge, plain_certificate
 
     study = Study.load(model)
-    table = reading.read_new(
+    table = table_options.read_new(
         data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter,
         target=None if study.schema.width is not None else study.target,
     )  # fmt: skip

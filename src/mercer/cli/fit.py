@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mercer._interrupts import interruptible
-from mercer.cli import options, reading
+from mercer.cli import options, table_options
 from mercer.cli.first_run import compiling_ahead
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 from mercer.cli.settings import as_options
@@ -83,11 +83,11 @@ def fit(
     cv: options.Folds = 5,
     time_limit: options.TimeLimit = None,
     seed: options.Seed = 0,
-    kind: reading.Kind = None,
-    drop: reading.Drop = None,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    kind: table_options.Kind = None,
+    drop: table_options.Drop = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="NAME", help="Write NAME.mercer and NAME.html."),
@@ -125,7 +125,7 @@ def fit(
         from mercer.study.summary import summary
 
         check_time_limit(time_limit)
-        table = reading.read(
+        table = table_options.read(
             data, target, task=task, kind=kind, drop=drop, missing=missing, encoding=encoding,
             delimiter=delimiter,
         )  # fmt: skip
@@ -136,7 +136,7 @@ def fit(
         )  # fmt: skip
         plan = keep_copies_together(replace(plan, began=began))
         leading(plan.y[plan.train], plan.table.task != "number", score, positive)  # or refuse it
-        costs = reading.costs(cost or [])
+        costs = table_options.costs(cost or [])
         class_costs(plan, costs)
     silent = quiet or as_json
     if not silent:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mercer._interrupts import interruptible
-from mercer.cli import options, reading
+from mercer.cli import options, table_options
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 from mercer.cli.settings import as_options
 
@@ -52,11 +52,11 @@ def compare(
         str | None, typer.Option("--out", "-o", metavar="OUT", help="Also write a page, OUT.html.")
     ] = None,
     force: options.Force = False,
-    kind: reading.Kind = None,
-    drop: reading.Drop = None,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    kind: table_options.Kind = None,
+    drop: table_options.Drop = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     as_json: options.AsJson = False,
     debug: options.Debug = False,
 ) -> None:
@@ -75,7 +75,7 @@ def compare(
         def watch(done: int, total: int, name: str) -> None:
             show(done, total, f"{done} of {total}, {name}")
 
-        table = reading.read(
+        table = table_options.read(
             data, target, task=task, kind=kind, drop=drop, missing=missing, encoding=encoding,
             delimiter=delimiter,
         )  # fmt: skip

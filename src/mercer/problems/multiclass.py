@@ -13,7 +13,7 @@ from mercer.exceptions import InvalidParameter
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class JointMulticlass:
             **cost,
         )
 
-    def prove(self, alpha: Array, product: Product) -> Certificate:
+    def prove(self, alpha: Array, product: BoundedProduct) -> Certificate:
         """Judge α by a product with bounds of its errors, so that the optimum is in the interval.
 
         Coefficients that break a constraint are moved into it, as for a box QP (``problems.qp``).

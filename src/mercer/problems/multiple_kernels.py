@@ -12,7 +12,7 @@ from mercer._typing import Array, IntArray
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON, OPEN, PROVEN, REFUTED, Curvature
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 from mercer.problems.qp import BoxQP
 
 
@@ -119,7 +119,9 @@ class MultipleKernelProblem:
         moved = np.zeros_like(B)
         for j, (rows, problem) in enumerate(self.parts):
             beta = value.multipliers[j]
-            product = Product(f[rows, j], off[rows, j], root[rows], self._curvature(found, j))
+            product = BoundedProduct(
+                f[rows, j], off[rows, j], root[rows], self._curvature(found, j)
+            )
             parts.append(problem.prove(beta, product, None if biases is None else biases[j]))
             # The dual value is that of multipliers inside of their constraints.
             change = problem.feasible(beta) - beta

@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class MeanProblem:
             primal_feasibility=float(residual[~noisy].max(initial=0.0)),
         )
 
-    def _proven(self, judged: Certificate, y: Array, c: Array, seen: Product) -> Certificate:
+    def _proven(self, judged: Certificate, y: Array, c: Array, seen: BoundedProduct) -> Certificate:
         """Bound what rounding does to the values."""
         f, noise, noisy = seen.f, self.noise, self.noise > 0
         few = (len(c) + 8) * EPSILON

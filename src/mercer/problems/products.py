@@ -35,7 +35,7 @@ _BLOCK_VALUES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class BoundedProduct:
     """f = Kc at some rows, with a bound on the error of each value.
 
     ``roots`` bound the matrix: ∣K_ij∣ ≤ rootsᵢ rootsⱼ. ``curvature`` is what is known of it on the
@@ -47,7 +47,7 @@ class Product:
     roots: Array
     curvature: Curvature
 
-    def scaled(self, factor: float) -> Product:
+    def scaled(self, factor: float) -> BoundedProduct:
         """Return the product of the coefficients times a factor."""
         bound = abs(factor) * (self.errors + EPSILON * np.abs(self.f))
         return replace(self, f=factor * self.f, errors=bound)
@@ -82,13 +82,13 @@ class Products:
         column: int | slice,
         groups: IntArray | None = None,
         needs: Definite = Definite.CONDITIONAL,
-    ) -> Product:
+    ) -> BoundedProduct:
         """Return the product of some rows and columns.
 
         ``groups`` are groups of the rows in each of which the coefficients of all answers have the
         same sum; without any they are free, and ``needs`` is ``Definite.POSITIVE``.
         """
-        return Product(
+        return BoundedProduct(
             self.F[rows, column],
             self.errors[rows, column],
             self.roots[rows],

@@ -14,7 +14,7 @@ from mercer._typing import Array, Flags, Groups, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import ROUNDING, Certificate
 from mercer.problems.curvature import EPSILON
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 
 
 class Gap(NamedTuple):
@@ -195,7 +195,9 @@ class BoxQP:
             **cost,
         )
 
-    def prove(self, beta: Array, product: Product, biases: Array | None = None) -> Certificate:
+    def prove(
+        self, beta: Array, product: BoundedProduct, biases: Array | None = None
+    ) -> Certificate:
         """Judge β by a product with bounds of its errors, so that the optimum is in the interval.
 
         Multipliers that rounding took out of a constraint are moved by Δ into it, where

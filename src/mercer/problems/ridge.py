@@ -12,7 +12,7 @@ from mercer._typing import Array
 from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import ROUNDING, Certificate
 from mercer.problems.curvature import EPSILON
-from mercer.problems.products import Product, Products
+from mercer.problems.products import BoundedProduct, Products
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class RidgeProblem:
         judged: Certificate,
         j: int,
         value: RidgeFunctions,
-        seen: Product,
+        seen: BoundedProduct,
         errors: Array,
         image: Array,
     ) -> Certificate:

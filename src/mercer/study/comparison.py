@@ -32,7 +32,7 @@ from mercer.report.phrases import difference, difference_interval, interval, sta
 from mercer.report.record import Reference
 from mercer.report.view import write_page
 from mercer.study import machines
-from mercer.study.contenders import Contender, OtherMethod, Run, Tuned
+from mercer.study.contenders import Contender, OtherMethod, Run, TunedMachine
 from mercer.study.copies import folds_without_copies
 from mercer.study.judging import Judge, best_first
 from mercer.study.others import METHODS
@@ -207,7 +207,7 @@ def compare(
     if others is None:
         others = not kernels and not machines
     methods = [method for method in METHODS if method.installed] if others else []
-    runs: list[Run] = [Tuned(plan, judge, share, notes, bool(kernels)) for plan in plans]
+    runs: list[Run] = [TunedMachine(plan, judge, share, notes, bool(kernels)) for plan in plans]
     runs += [OtherMethod(method, first, judge) for method in methods]
     always = Contender(BASELINE, _usual_words(table), "", judge.measure(judge.baseline()), 0.0, "")
     found: list[tuple[Contender, Said]] = [(always, judge.baseline())]

@@ -64,7 +64,7 @@ class Run(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class TunedMachine:
     """A machine of mercer, tuned in each fold; ``in_full`` writes its kernel out."""
 
     plan: Plan

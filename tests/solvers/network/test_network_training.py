@@ -13,7 +13,7 @@ from mercer.solvers.network.stochastic import (
     LineSearchDescent,
     MiniBatchDescent,
     Momentum,
-    Training,
+    TrainingCourse,
 )
 
 
@@ -65,7 +65,9 @@ def test_the_budget_ends_it_and_another_run_goes_on(regression):
     second = method.solve(problem, gram, Budget(tol=0.0, deadline=0.0), first.value)
     assert second.status is Status.TIME_LIMIT
     assert len(second.value.loss_curve) == 3
-    stopped = method.solve(problem, gram, Budget(tol=0.0, monitor=lambda loss: True), Training())
+    stopped = method.solve(
+        problem, gram, Budget(tol=0.0, monitor=lambda loss: True), TrainingCourse()
+    )
     assert stopped.status is Status.INTERRUPTED
 
 

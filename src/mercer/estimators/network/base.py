@@ -50,7 +50,7 @@ from mercer.solvers.network.stochastic import (
     LineSearchDescent,
     MiniBatchDescent,
     Momentum,
-    Training,
+    TrainingCourse,
 )
 
 _STOCHASTIC = ("sgd", "adam")
@@ -310,11 +310,11 @@ class MultilayerPerceptron(TrainingParameters):
                 stacklevel=caller_level(),
             )
 
-    def _course(self) -> Training:
+    def _course(self) -> TrainingCourse:
         """Return the course so far, from which training goes on."""
         # Weights that were set by hand have none of this.
         best = getattr(self, "best_validation_score_", None)
-        return Training(
+        return TrainingCourse(
             getattr(self, "loss_", math.inf),
             math.inf if self.best_loss_ is None else self.best_loss_,
             list(self.loss_curve_),
@@ -324,7 +324,7 @@ class MultilayerPerceptron(TrainingParameters):
             self.t_,
         )
 
-    def _record(self, course: Training) -> None:
+    def _record(self, course: TrainingCourse) -> None:
         self.loss_, self.loss_curve_, self.t_ = course.loss, course.loss_curve, course.seen
         self._no_improvement_count = course.waited
         if self._stops_early():

@@ -128,7 +128,7 @@ class Adam:
 
 
 @dataclass(eq=False)
-class Training:
+class TrainingCourse:
     """The course of a training, from which another one can go on; the weights are the network's.
 
     ``waited`` counts epochs in a row without improvement, ``seen`` all rows that were shown.
@@ -158,7 +158,7 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class MiniBatchDescent(FeatureSolver[NetworkLoss, Training]):
+class MiniBatchDescent(FeatureSolver[NetworkLoss, TrainingCourse]):
     """Descent with a step for each batch of rows; ``max_iter`` of the budget counts epochs.
 
     It ends after more than ``patience`` epochs in a row that do not improve by ``tol``, unless the
@@ -189,12 +189,12 @@ class MiniBatchDescent(FeatureSolver[NetworkLoss, Training]):
     certified = False
 
     def run(
-        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: Training | None
-    ) -> Outcome[Training]:
+        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: TrainingCourse | None
+    ) -> Outcome[TrainingCourse]:
         network, n = problem.network, len(problem.Y)
         batches = _Batches(gram.features(), problem.Y, problem.weights, self.batch)
         backpropagate = Backpropagation(network, self.batch)
-        at = Training() if start is None else start
+        at = TrainingCourse() if start is None else start
         order, epochs, status = np.arange(n), 0, None
         best: Array | None = None
         while status is None:
@@ -273,14 +273,14 @@ LossAndGradient = Callable[[Array], tuple[float, Array]]
 """θ ↦ the loss and its gradient, in float64."""
 
 
-class FullBatchSolver(FeatureSolver[NetworkLoss, Training]):
+class FullBatchSolver(FeatureSolver[NetworkLoss, TrainingCourse]):
     """A method that takes its steps in float64 and sees all rows in each."""
 
     certified = False
 
     def run(
-        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: Training | None
-    ) -> Outcome[Training]:
+        self, problem: NetworkLoss, gram: GramMatrix, budget: Budget, start: TrainingCourse | None
+    ) -> Outcome[TrainingCourse]:
         del start  # the weights to start from are those of the network
         X, network = gram.features(), problem.network
         backpropagate = Backpropagation(network, len(problem.Y))
@@ -297,7 +297,7 @@ class FullBatchSolver(FeatureSolver[NetworkLoss, Training]):
 
         return self.minimise(loss_and_gradient, network.theta, budget)
 
-    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[TrainingCourse]:
         """Minimise a function from ``theta`` and leave the answer there."""
         raise NotImplementedError
 
@@ -308,7 +308,7 @@ class LBFGS(FullBatchSolver):
 
     max_fun: int = 15000
 
-    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[TrainingCourse]:
         most = budget.max_iter if budget.max_iter >= 0 else sys.maxsize
         unlimited = budget.but(max_iter=-1)  # SciPy counts the steps
         stopped: Status | None = None
@@ -331,14 +331,14 @@ class LBFGS(FullBatchSolver):
         status = {0: Status.OPTIMAL, 1: Status.MAX_ITER}.get(int(found.status), Status.STALLED)
         # The last step may overshoot the limit by one, as in scikit-learn.
         return Outcome(
-            Training(loss=float(found.fun)), stopped or status, min(int(found.nit), most)
+            TrainingCourse(loss=float(found.fun)), stopped or status, min(int(found.nit), most)
         )
 
 
 class LineSearchDescent(FullBatchSolver):
     """Gradient descent, each step found by backtracking."""
 
-    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[Training]:
+    def minimise(self, f: LossAndGradient, theta: Array, budget: Budget) -> Outcome[TrainingCourse]:
         function = Function(lambda t: f(t)[0], lambda t: f(t)[1])
         start = np.array(theta, np.float64)
 
@@ -347,5 +347,5 @@ class LineSearchDescent(FullBatchSolver):
 
         found = descend(function, start, downhill, Search(), budget, math.inf)
         theta[:] = found.x
-        training = Training(loss=found.value, loss_curve=found.trace.values.tolist())
+        training = TrainingCourse(loss=found.value, loss_curve=found.trace.values.tolist())
         return Outcome(training, Status(found.status), max(found.iterations, 1))
