@@ -117,15 +117,18 @@ def joint(machine, biases=None, free=False):
 
 @pytest.mark.parametrize("machine", [WestonWatkins, CrammerSinger])
 @pytest.mark.parametrize("with_biases", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 2.0**-10])
-def test_rounding_of_classes(machine, with_biases, shift):
+@pytest.mark.parametrize(
+    ("error", "shift", "spoilt"),
+    [(2.0**-8, 0.0, 2.0**-12), (2.0**-8, 2.0**-10, 0.0), (0.0, 0.0, 0.0)],
+)
+def test_rounding_of_classes(machine, with_biases, error, shift, spoilt):
     biases = np.array([0.5, -0.25, -0.25]) if with_biases else None
     problem, wild, rng = joint(machine, biases)
     n, k = 4, 3
     alpha = problem.feasible(wild)
-    alpha[0, 0] += 2.0**-12  # moved back into its constraint
+    alpha[0, 0] += spoilt  # moved back into its constraint
     K = positive(4, 6) / 4
-    f, errors = K @ alpha, 2.0**-8 * rng.uniform(size=(4, 3))
+    f, errors = K @ alpha, error * rng.uniform(size=(4, 3))
     seen = Product(f, errors, np.sqrt(np.diag(K)), Curvature("proven", shift))
     found = problem.prove(alpha, seen)
     judged = problem.judge(alpha, f)
@@ -146,7 +149,7 @@ def test_rounding_of_classes(machine, with_biases, shift):
     below = squares / 2 + (np.abs(change) * off).sum()
     below += few * (np.abs(alpha[own]).sum() + np.abs(slopes * change).sum() + moved @ moved)
     below += 2 * U * k * (np.abs(alpha) * np.abs(slopes)).sum()
-    assert found.rounding == pytest.approx(max(above, below), rel=1e-12)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-12 if spoilt else 1e-9)
     assert found.dual == pytest.approx(
         judged.dual + (slopes * change).sum() - moved @ moved / 2, rel=1e-13
     )
@@ -187,7 +190,9 @@ def test_free_biases_ask_for_sums_of_0(machine):
     sizes = np.abs(alpha).sum(axis=0) + problem.C.max()
     moves = (4 * 12 * 3 * U * sizes).sum()
     slopes = np.abs((np.arange(3) == problem.labels[:, None]) - K @ alpha).max()
-    assert found.rounding - plain.rounding <= 4 * moves * slopes * (1 + 1e-9)
+    paid = 4 * moves * slopes
+    assert plain.rounding <= found.rounding <= plain.rounding + paid * (1 + 1e-9)
+    assert found.rounding >= paid
     assert math.isfinite(found.dual)
     off = alpha.copy()
     off[0, [0, 1]] += [0.01, -0.01]
