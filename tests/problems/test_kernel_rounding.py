@@ -83,19 +83,38 @@ def test_large_matrices_are_searched(monkeypatch):
     assert broken.curvature(np.arange(5, 20), None, Definite.POSITIVE).verdict == "refuted"
 
 
+@pytest.mark.parametrize("size", [4.0, 2.0**-10])
 @pytest.mark.parametrize("n", [1, 3, 6])
-def test_shifts_are_those_of_rump(n):
-    K = 4.0 * np.eye(n)
+def test_shifts_are_those_of_rump(n, size):
+    K = size * np.eye(n)
     found = dense_curvature(K)
-    shift = 2 * (n + 2) * EPSILON * 4 * n
-    assert found.shift == pytest.approx(shift + (n + 2) * EPSILON * (4 * n + n * shift), rel=1e-9)
+    trace = size * n
+    shift = 2 * (n + 2) * EPSILON * trace
+    assert found.shift == pytest.approx(shift + (n + 2) * EPSILON * (trace + n * shift), rel=1e-9)
     groups = np.zeros(n, int)
     centred = dense_curvature(K, groups)
-    trace = 4.0 * (n - 1)
+    trace = size * (n - 1)
     shift = 2 * (n + 2) * EPSILON * trace
-    unseen = 8 * EPSILON * 4
+    unseen = 8 * EPSILON * size
     total = unseen + shift + (n + 2) * EPSILON * (trace + n * shift)
     assert centred.shift == pytest.approx(total, rel=1e-6)
+
+
+def test_what_centring_may_have_done_is_no_refutation():
+    """A large constant, which centring takes off up to its rounding, and a negative direction."""
+    n, large, least = 4, 2.0**20, -(2.0**-29)
+    v = np.array([1.0, -1.0, 1.0, -1.0]) / 2
+    K = large * np.ones((n, n)) + least * np.outer(v, v)
+    size = float(np.abs(K).sum(axis=1).max())
+    assert least > -n * EPSILON * size
+    found = dense_curvature(K, np.zeros(n, int))
+    assert found.verdict == "proven"
+    trace = abs(least)
+    shift = 4 * (n + 2) * EPSILON * size + 2 * abs(least)
+    total = 8 * EPSILON * size + shift + (n + 2) * EPSILON * (trace + n * shift)
+    assert found.shift == pytest.approx(total, rel=1e-6)
+    K += 2.0**6 * least * np.outer(v, v)
+    assert dense_curvature(K, np.zeros(n, int)).verdict == "refuted"
 
 
 def test_a_least_eigenvalue_of_rounding_size_is_no_refutation():

@@ -80,6 +80,13 @@ def test_weights_outside_of_the_ball_bound_nothing():
     assert nearly.primal < 3.0 <= nearly.upper < 3.0 + 1e-6
 
 
+def test_a_design_of_zeros_takes_nothing_off():
+    nu = NormProblem(B, Lp(2)).feasible(np.zeros((2, 1)), np.array([0.6, 0.0]))
+    assert nu.tolist() == [0.6, 0.0]
+    tiny = NormProblem(B, Lp(2)).feasible(np.full((2, 1), 1e-30), np.array([0.6, 0.0]))
+    np.testing.assert_allclose(tiny, [0.3, -0.3])
+
+
 U, LARGE = 2.0**-52, 1e8
 
 

@@ -111,6 +111,9 @@ def test_without_penalty_multipliers_pay_for_what_they_lack(share):
     problem = RidgeProblem(y, np.zeros(1), np.ones(3))
     found = problem.certify(RidgeFunctions(c, np.zeros(1)), GivenGram(K, Definite.POSITIVE))
     errors = e - 3 * share * v
+    shifted = problem.certify(RidgeFunctions(c, np.zeros(1)), GivenGram(K, Definite.UNKNOWN))
+    assert shifted.curvature == "proven"
+    assert math.isfinite(shifted.rounding)
     assert found.primal == pytest.approx(errors @ errors / 2)
     image = np.abs(K @ errors)
     assert found.stationarity == pytest.approx(image.max(), abs=1e-12)
