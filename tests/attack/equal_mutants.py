@@ -48,7 +48,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "the matrix is square",
     (
         "problems/elastic_net.py",
-        "if 4 * used.size < w.size:",
+        "if 4 * used.size < w.size and not quick:",
         "Lt → LtE",
     ): "which of two ways to the same product is quicker",
     (
@@ -96,5 +96,125 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "self.use_float64(self.precise or slow or waiting > patience)",
         "Gt → GtE",
     ): "when the precision is raised, one step sooner",
+    (
+        "problems/penalties.py",
+        "return np.where(r > 0, self.tau, self.tau - 1)",
+        "Gt → GtE",
+    ): "any of the slopes at a kink",
+    (
+        "problems/penalties.py",
+        "for _ in range(2):  # twice is enough for rounding",
+        "2 → 3",
+    ): "a third time takes off nothing but rounding",
+    (
+        "problems/norm_regression.py",
+        "for _ in range(2):  # twice is enough for rounding",
+        "2 → 3",
+    ): "a third time takes off nothing but rounding",
+    (
+        "problems/squares_bounds.py",
+        "for _ in range(2):  # the second time takes off what rounding left",
+        "2 → 3",
+    ): "a third time takes off nothing but rounding",
+    (
+        "problems/penalties.py",
+        "if -np.inf < low < 0:",
+        "Lt → LtE",
+    ): "a share of an infinite bound is 0",
+    (
+        "problems/elastic_net.py",
+        "if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:",
+        "Mult → Div",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/elastic_net.py",
+        "if 4 * used.size < w.size and not quick:",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/kernel_alignment.py",
+        "rounding = M.shape[0] * 1e-10 * float(np.abs(M).max(initial=0.0))",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "problems/products.py",
+        "self.gram, n = exact, exact.shape[0]",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "problems/manifold.py",
+        "columns = zip(self.parts, coef.T, F.T, strict=True)",
+        "→ False",
+    ): "there is a column of values for each problem",
+    (
+        "problems/manifold.py",
+        "return np.where(self.y * e > 0, e, 0.0) if self.hinge else e",
+        "Gt → GtE",
+    ): "an error of 0 is 0 either way",
+    (
+        "problems/multiclass.py",
+        "widths, come = np.where(np.arange(len(room)) == first, np.inf, 0.0), [-1] * len(room)",
+        "1 → 2",
+    ): "any negative number says that there is no class before",
+    (
+        "problems/unbiased.py",
+        "open_slopes = np.where(r > 0, beta < self.hi, beta > self.lo)",
+        "Gt → GtE",
+    ): "a slope of 0 is the least that there is",
+    (
+        "problems/unbiased.py",
+        "room = (self.hi - beta) * rise + (beta - self.lo) * fall",
+        "Add → Sub",
+    ): "one of both is 0, and the size is what counts",
+    (
+        "gram/cache.py",
+        "self._row_in = np.full(self.capacity, -1, dtype=np.intp)",
+        "1 → 2",
+    ): "any negative number says that a place is empty",
+    (
+        "gram/cached.py",
+        "self._row_in = np.full(self.capacity, -1, np.intp)",
+        "1 → 2",
+    ): "any negative number says that a place is empty",
+    (
+        "gram/cached.py",
+        "everything = slice(0, sample.shape[0])",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/cached.py",
+        "self.count = gram.shape[0]",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/centring.py",
+        "n = gram.shape[0]",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/neighbours.py",
+        "n = gram.shape[0]",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/held.py",
+        "n = self.shape[0]",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/held.py",
+        "out = np.empty((self.shape[0], U.shape[1]))",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "gram/held.py",
+        "out[mine, columns] = self._tile(i, j)[at] if i <= j else self._tile(j, i)[:, at].T",
+        "LtE → Lt",
+    ): "a tile on the diagonal is its own transpose",
+    (
+        "gram/radial_sum.py",
+        "for name, total, product in zip(widths, sums, products, strict=True):",
+        "→ False",
+    ): "there is a sum for each width",
 }
 """(module, line as it is written, change) → why the answers are the same."""

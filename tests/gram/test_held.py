@@ -1,10 +1,13 @@
 """A Gram matrix held as its upper triangle is the matrix itself."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from mercer import RBF, Gram, Polynomial
 from mercer.exceptions import InvalidInput
+from mercer.gram import held as held_module
 from mercer.gram.held import HeldGram, holdable
 
 
@@ -44,6 +47,41 @@ def test_any_size(data, n):
     np.testing.assert_allclose(held.dense(), K, atol=1e-12)
 
 
+def test_rounding_is_that_of_the_norm(data):
+    for n in (5, 700, 1100):  # of one tile, and of several, whose other halves count too
+        K = RBF(gamma=0.3)(data[:n])
+        held = HeldGram(Gram(RBF(gamma=0.3), data[:n]))
+        wanted = 8 * 2.0**-52 * np.linalg.norm(K) / n**0.5
+        assert held.rounding == pytest.approx(wanted, rel=1e-12)
+        assert HeldGram(Gram(RBF(gamma=0.3), data[:n]), np.float32).rounding == pytest.approx(
+            wanted * 2**29, rel=1e-5
+        )
+
+
+def test_tiles_are_shown_in_the_precision_of_the_matrix(data):
+    gram = Gram(RBF(gamma=0.3), data)
+    K, seen = gram.dense(), np.zeros((1100, 1100))
+
+    def watch(i, j, values):
+        assert values.dtype == np.float64
+        np.testing.assert_allclose(values, K[i, j], atol=1e-14)
+        seen[i, j] += 1
+        if i != j:
+            seen[j, i] += 1
+
+    held = HeldGram(gram, np.float32, watch)
+    assert (seen == 1).all()
+    assert held.dtype == np.float32
+    assert HeldGram(gram).dtype == np.float64
+    some = np.array([1099, 3])
+    np.testing.assert_allclose(held.take(some).dense(), K[np.ix_(some, some)], atol=1e-6)
+    part = held.take(some, slice(0, 4))
+    assert not part.symmetric
+    np.testing.assert_allclose(part.dense(), K[some, :4], atol=1e-6)
+    assert held.in_precision(np.float32) is held
+    assert held.in_precision(np.float64).dtype == np.float64
+
+
 def test_other_columns_cannot_be_held(data):
     with pytest.raises(InvalidInput):
         HeldGram(Gram(RBF(gamma=1.0), data[:10], data))
@@ -54,3 +92,19 @@ def test_precision_by_size():
     assert holdable(5_000) == np.float32
     assert holdable(5_000, fine=True) == np.float64
     assert holdable(10_000_000) is None
+
+
+def test_precision_by_memory(monkeypatch):
+    n = 10_000
+    share = held_module._SHARE
+    for fine, size in ((False, 4), (True, 8)):
+        needed = n * n // 2 * size * share
+        monkeypatch.setattr(held_module._memory, "available_bytes", partial(int, needed))
+        assert holdable(n, fine) == np.dtype(f"f{size}")
+        monkeypatch.setattr(held_module._memory, "available_bytes", partial(int, needed - 1))
+        assert holdable(n, fine) is None
+    monkeypatch.setattr(held_module._memory, "available_bytes", lambda: None)
+    assert holdable(n) == np.float32
+    most = int((held_module._FULL_PRECISION / 4) ** 0.5)
+    assert holdable(most) == np.float64
+    assert holdable(most + 1) == np.float32

@@ -5,8 +5,9 @@ import pytest
 from sklearn.neighbors import kneighbors_graph
 
 from mercer import RBF, FeatureGram, Gram, InvalidParameter, Linear
+from mercer.gram import neighbours as module
 from mercer.gram.held import HeldGram
-from mercer.gram.neighbours import NeighbourSearch, neighbour_graph
+from mercer.gram.neighbours import NeighbourSearch, held_precision, neighbour_graph
 
 X = np.random.default_rng(0).normal(size=(600, 4))
 X.flags.writeable = False
@@ -66,3 +67,17 @@ def test_heat_weights_are_those_of_the_formula():
     expected = np.where(joined, np.exp(-squares / nearest.mean()), 0.0)
     found = neighbour_graph(Gram(RBF(gamma=0.1), X), 4).weights.toarray()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0)
+
+
+def test_precision_by_memory(monkeypatch):
+    room = 10**9
+    monkeypatch.setattr(module._memory, "available_bytes", lambda: room * module._SHARE)
+    whole, half = int((room / 4) ** 0.5), int((room / 2) ** 0.5)
+    assert held_precision(whole, cheap=False) == np.float64
+    assert held_precision(whole + 1, cheap=False) == np.float32
+    assert held_precision(half, cheap=False) == np.float32
+    assert held_precision(half + 1, cheap=False) is None
+    assert held_precision(module._SMALL, cheap=True) == np.float64
+    assert held_precision(module._SMALL + 1, cheap=True) == np.float32
+    monkeypatch.setattr(module._memory, "available_bytes", lambda: None)
+    assert held_precision(10**6, cheap=False) == np.float64

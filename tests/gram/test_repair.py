@@ -126,3 +126,12 @@ def test_wrong_methods_and_rows_are_refused():
         for method in METHODS:
             with pytest.raises(InvalidInput, match="3 points"):
                 repair(np.eye(3), method).apply(rows)
+
+
+def test_how_symmetric_a_matrix_has_to_be():
+    K = np.array([[1e6, 1.0], [1.0, 1e-3]])
+    K[0, 1] += 0.9e-8 * 1e6
+    assert repair(K).matrix.shape == (2, 2)
+    K[0, 1] += 0.2e-8 * 1e6
+    with pytest.raises(InvalidInput, match="not symmetric"):
+        repair(K)

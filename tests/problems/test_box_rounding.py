@@ -168,6 +168,7 @@ def test_relative_gaps_of_variables():
     residual = np.array([1.0, -1.0]) - f - bias
     price = 8 * (max(residual[0], 0) + max(-residual[1], 0))
     assert gap.terms == pytest.approx(price + 4 + 1.5)
+    assert qp.Gap(math.inf, math.inf, 1.0).relative() == math.inf
     hard = two(math.inf)
     assert hard.gap(np.array([0.25, -0.25]), np.array([0.5, -0.5])).gap == 0.0
 

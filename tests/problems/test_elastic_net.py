@@ -70,7 +70,7 @@ def test_a_centred_design_leaves_the_data_alone():
     assert (before == X).all()
 
 
-PENALTIES = [(0.0, 0.0), (1.5, 0.0), (0.0, 2.0), (1.5, 2.0), (1e4, 0.0), (1e4, 3.0)]
+PENALTIES = [(0.0, 0.0), (1.5, 0.0), (0.0, 2.0), (1.5, 2.0), (1e4, 0.0), (1.5, 0.25)]
 
 
 def by_loops(X, y, w, l1, l2, positive):
@@ -254,7 +254,8 @@ def test_rounding_of_large_products_is_in_the_interval(l1, l2):
 
 
 @pytest.mark.parametrize(
-    ("l1", "l2", "size"), [(100.0, 0.0, 1.0), (0.5, 2.0, 1.0), (0.5, 0.0, 1.0)]
+    ("l1", "l2", "size"),
+    [(100.0, 0.0, 1.0), (0.5, 2.0, 1.0), (0.5, 0.25, 1.0), (0.5, 0.0, 1.0), (1e-9, 4.0, 2.0**-20)],
 )
 def test_rounding_of_the_dual_value_by_hand(l1, l2, size):
     """One column of ones, weights 0: all sums are of powers of two, so that bounds are exact."""

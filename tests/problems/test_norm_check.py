@@ -76,3 +76,35 @@ def test_bad_input():
     with pytest.raises(InvalidInput, match="a norm is finite"):
         norms.check_norm(lambda x: np.inf)
     assert norms.check_norm(norms.l2, 1, random_state=None)
+
+
+def test_violations_have_both_sides_of_the_axiom():
+    [flat] = norms.check_norm(lambda x: np.abs(x[:2]).sum()).violations
+    assert (flat.axiom, flat.left, flat.right) == ("definite", 0.0, 0.0)
+    assert not flat.x[:2].any()
+    assert flat.x.any()
+    first = norms.check_norm(lambda x: np.linalg.norm(x) + 1).violations[0]
+    assert (first.axiom, first.left, first.right) == ("definite", 1.0, 0.0)
+    negative = norms.check_norm(lambda x: -np.linalg.norm(x)).violations[0]
+    assert (negative.axiom, negative.right) == ("positive", 0.0)
+    assert negative.left == pytest.approx(-np.linalg.norm(negative.x))
+
+
+def test_the_worst_violation_is_the_one_that_is_shown():
+    # ∣f(cx) − ∣c∣f(x)∣ as a share is ½ for c = 2 and −3.7 takes it to 1 − 1/3.7.
+    [violation] = [v for v in norms.check_norm(lambda x: float(x @ x)).violations
+                   if v.axiom == "homogeneous"]  # fmt: skip
+    assert violation.c == -3.7
+    share = abs(violation.left - violation.right) / max(violation.left, violation.right)
+    assert share == pytest.approx(1 - 1 / 3.7)
+
+
+def test_rounding_is_no_violation():
+    noise = np.random.default_rng(0)
+    assert norms.check_norm(lambda x: np.linalg.norm(x) * (1 + 1e-11 * noise.uniform(-1, 1)))
+    assert not norms.check_norm(lambda x: np.linalg.norm(x) * (1 + 1e-7 * noise.uniform(-1, 1)))
+    assert norms.check_norm(
+        lambda x: np.linalg.norm(x) * (1 + 1e-7 * noise.uniform(-1, 1)), tol=1e-6
+    )
+    tiny = norms.check_norm(lambda x: 1e-12 * np.linalg.norm(x))  # by shares, not by sizes
+    assert tiny

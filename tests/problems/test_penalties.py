@@ -101,6 +101,15 @@ def test_slopes_become_a_dual_point(penalty, residual, expected, columns):
     np.testing.assert_allclose(nu, expected, atol=1e-12)
 
 
+def test_a_design_of_zeros_takes_nothing_off():
+    nu = PenaltyProblem(np.zeros(2), L2()).multipliers(np.zeros((2, 2)), np.array([3.0, 1.0]))
+    assert nu.tolist() == [6.0, 2.0]
+    tiny = PenaltyProblem(np.zeros(2), L2()).multipliers(
+        np.full((2, 1), 1e-30), np.array([3.0, 1.0])
+    )
+    np.testing.assert_allclose(tiny, [2.0, -2.0])
+
+
 def judged_by_hand(b, A, x, nu, penalty):
     """Return the numbers of a certificate by loops over the formulas."""
     r = [b[i] - sum(A[i][j] * x[j] for j in range(len(x))) for i in range(len(b))]

@@ -7,6 +7,7 @@ import pytest
 
 from mercer.gram.base import Definite
 from mercer.gram.given import GivenGram
+from mercer.problems.curvature import dense_curvature
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
 
 U = 2.0**-52
@@ -26,7 +27,7 @@ def errors_of(K, c):
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("unused", [(), (2,)])
-@pytest.mark.parametrize("alpha", [0.5, 40.0])
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 40.0])
 def test_penalised_by_the_formulas(alpha, unused, intercept):
     K, Y, C, w = data()
     w[list(unused)] = 0.0
@@ -73,8 +74,21 @@ def test_penalised_by_the_formulas(alpha, unused, intercept):
     # A proof by a factor of the matrix adds what its shift may hide.
     shifted = problem.certify(RidgeFunctions(C, b), GivenGram(K, Definite.UNKNOWN))
     assert shifted.curvature == "proven"
-    assert shifted.rounding > proved.rounding / 4
-    assert shifted.rounding < 1e-9 * max(1.0, alpha)
+    known = dense_curvature(K)
+    extra = alpha * known.shift * (c @ c + w.max() * (w @ y**2) / alpha**2)
+    assert 0.99 * extra < shifted.rounding < extra + 4 * proved.rounding
+
+
+def test_errors_as_large_as_values():
+    K, y = 1e16 * np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([[3.0], [-2.0]])
+    w, b = np.array([1.0, 2.0]), np.array([0.5])
+    problem = RidgeProblem(y, np.array([0.25]), w, True)
+    c = np.array([[1.0], [1.0]])
+    found = problem.certify(RidgeFunctions(c, b), GivenGram(K, Definite.POSITIVE))
+    off = 18 * U * 1e8 * 2e8  # products are 0, but each of their terms is 10¹⁶
+    errors = np.array([2.5, 2.5])
+    above = w @ (errors * off + off**2 / 2) + 0.25 * 2 * off / 2
+    assert found.rounding == pytest.approx(above, rel=1e-9)
 
 
 def test_the_dual_value_decides_where_the_fit_is_perfect():
@@ -97,6 +111,9 @@ def test_without_penalty_multipliers_pay_for_what_they_lack(share):
     problem = RidgeProblem(y, np.zeros(1), np.ones(3))
     found = problem.certify(RidgeFunctions(c, np.zeros(1)), GivenGram(K, Definite.POSITIVE))
     errors = e - 3 * share * v
+    shifted = problem.certify(RidgeFunctions(c, np.zeros(1)), GivenGram(K, Definite.UNKNOWN))
+    assert shifted.curvature == "proven"
+    assert math.isfinite(shifted.rounding)
     assert found.primal == pytest.approx(errors @ errors / 2)
     image = np.abs(K @ errors)
     assert found.stationarity == pytest.approx(image.max(), abs=1e-12)

@@ -49,9 +49,9 @@ class ScaledGram(GramMatrix):
         return part if self._plain else part * self.scale[at, None] * self.scale
 
     def dense(self, dtype: DTypeLike | None = None) -> Array:
-        return self._scaled(
-            np.ascontiguousarray(self.gram.dense(dtype or np.float64)), self.scale, self.scale
-        )
+        whole = np.ascontiguousarray(self.gram.dense(dtype or np.float64))
+        # What a given matrix returns is the matrix that was given: it is not ours to change.
+        return whole if self._plain else self._scaled(whole.copy(), self.scale, self.scale)
 
     def multiply(self, V: Array) -> Array:
         product: Array = self.gram.multiply(self.scale[:, None] * V)

@@ -1,0 +1,69 @@
+"""Newton's step with signs held: the minimum in closed form, and what stops it."""
+
+import numpy as np
+import pytest
+
+from mercer.solvers.linear.signed_newton import signed_newton
+
+G = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 2.0]])
+
+
+def value(l1, l2, G, q, w):
+    return w @ G @ w / 2 - q @ w + l1 * np.abs(w).sum() + l2 * w @ w / 2
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_the_minimum_for_the_signs(l2):
+    q, l1 = np.array([5.0, -4.0, 3.0]), 0.5
+    w = np.array([1e-3, -1e-3, 1e-3])
+    assert signed_newton(l1, l2, G, q, w)
+    np.testing.assert_allclose(w, np.linalg.solve(G + l2 * np.eye(3), q - l1 * np.sign(w)))
+    w = np.array([1e-3, 0.0, 1e-3])  # what is 0 stays
+    assert signed_newton(l1, l2, G, q, w)
+    part = np.ix_([0, 2], [0, 2])
+    np.testing.assert_allclose(
+        w[[0, 2]], np.linalg.solve((G + l2 * np.eye(3))[part], q[[0, 2]] - l1)
+    )
+    assert w[1] == 0.0
+
+
+def test_weights_that_would_change_their_sign_end_at_0():
+    q, l1 = np.array([5.0, 0.1, 3.0]), 0.5
+    w = np.array([1.0, 0.2, 1.0])
+    before = value(l1, 0.0, G, q, w)
+    assert not signed_newton(l1, 0.0, G, q, w)
+    assert w[1] == 0.0
+    assert (w[[0, 2]] > 0).all()
+    assert value(l1, 0.0, G, q, w) <= before
+
+
+def test_nothing_to_do():
+    w = np.zeros(3)
+    assert not signed_newton(0.5, 0.0, G, np.ones(3), w)
+    assert not w.any()
+
+
+def test_columns_that_depend_on_each_other():
+    D = np.ones((2, 2))
+    w = np.array([1.0, 1.0])
+    signed_newton(0.5, 0.0, D, np.array([3.0, 3.0]), w)
+    assert w.sum() == pytest.approx(2.5)  # the minimum, however it is shared
+    assert (w >= 0).all()
+    bad = -np.eye(2)
+    w = np.array([1.0, 1.0])
+    assert not signed_newton(0.5, 0.0, bad, np.ones(2), w)
+    assert w.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_objective_never_rises(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(6, 4))
+    H, q, w = A.T @ A, rng.normal(size=4) * 3, rng.normal(size=4)
+    l1, l2 = rng.uniform(0, 2), rng.uniform(0, 1)
+    before, signs = value(l1, l2, H, q, w), np.sign(w)
+    reached = signed_newton(l1, l2, H, q, w)
+    assert value(l1, l2, H, q, w) <= before + 1e-12 * abs(before)
+    assert ((np.sign(w) == signs) | (w == 0)).all()
+    if reached:
+        np.testing.assert_allclose(H @ w + l2 * w + l1 * signs, q, atol=1e-9)

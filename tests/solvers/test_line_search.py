@@ -1,0 +1,102 @@
+"""Steps along a direction: which of them is taken, and how many values that costs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer import optimize
+from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.solvers.line_search import FixedStep, Search, backtrack, exact, step_rule
+
+
+def parabola(t):
+    return (t - 0.3) ** 2  # value 0.09 and slope −0.6 at 0
+
+
+@pytest.mark.parametrize(
+    ("share", "shrink", "first", "size", "count"),
+    [
+        (1e-4, 0.5, 1.0, 0.5, 2),  # 0.04 at ½ is a fall
+        (0.5, 0.5, 1.0, 0.25, 3),  # half of the slope promises 0.09 − 0.3 t, which ½ does not keep
+        (1e-4, 0.1, 1.0, 0.1, 2),
+        (1e-4, 0.5, 0.3, 0.3, 1),
+        (1e-4, 0.25, 4.0, 0.25, 3),
+    ],
+)
+def test_the_first_step_that_falls_enough(share, shrink, first, size, count):
+    found = backtrack(parabola, 0.09, -0.6, share, shrink, first)
+    assert (found.size, found.evaluations) == (size, count)
+    assert found.value == parabola(size)
+
+
+def test_no_step_falls():
+    found = backtrack(lambda t: 1.0 + t, 1.0, -1.0, smallest=1e-3)
+    assert (found.size, found.value, found.evaluations) == (0.0, 1.0, 10)  # 2⁻⁹ is above 10⁻³
+    assert backtrack(lambda t: 1.0 + t, 1.0, -1.0, first=8.0, smallest=0.25).evaluations == 3
+    # A rise that rounding may have made is forgiven where that is said.
+    assert backtrack(lambda t: 1.0 + 1e-13, 1.0, -1e-20, hidden=1e-12).size == 1.0
+    assert backtrack(lambda t: 1.0 + 1e-11, 1.0, -1e-20, hidden=1e-12).size == 0.0
+
+
+def test_slopes_decide_where_values_are_equal():
+    def flat(t):
+        return 1.0
+
+    assert backtrack(flat, 1.0, -1.0, slope_along=lambda t: 0.5).size == 1.0
+    assert backtrack(flat, 1.0, -1.0, slope_along=lambda t: 0.75 * t).size == 0.5
+    assert backtrack(lambda t: 1.0 + 2.0**-51, 1.0, -1.0, slope_along=lambda t: 0.0).size == 1.0
+    steep = backtrack(lambda t: 1.0 + 2.0**-40 * t, 1.0, -1.0, slope_along=lambda t: 0.0)
+    assert steep.size <= 2.0**-11  # only there the rise is rounding
+
+
+def test_exact_steps():
+    found = exact(parabola, lambda t: 2 * (t - 0.3), 0.09)
+    assert found.size == pytest.approx(0.3, abs=1e-14)
+    assert found.value < 1e-25
+    far = exact(lambda t: (t - 50) ** 2, lambda t: 2 * (t - 50), 2500.0)
+    assert far.size == pytest.approx(50.0)
+    assert 7 <= far.evaluations <= 15  # 1, 2, 4, … 64, and the root between 32 and 64
+    assert exact(lambda t: -t, lambda t: -1.0, 0.0).size == math.inf
+    assert exact(lambda t: -t, lambda t: -1.0, 0.0).value == -math.inf
+    wall = exact(
+        lambda t: -math.log(1 - t) - 4 * t if t < 1 else math.inf,
+        lambda t: 1 / (1 - t) - 4 if t < 1 else math.nan,
+        0.0,
+    )
+    assert wall.size == pytest.approx(0.75)
+    worse = exact(lambda t: parabola(t) + 1, lambda t: 2 * (t - 0.3), 0.09)
+    assert (worse.size, worse.value) == (0.0, 0.09)
+
+
+def test_searches_by_name_and_number():
+    bowl = optimize.QuadraticFunction([[10.0]])
+    x, d = np.array([1.0]), np.array([-10.0])
+    assert Search("exact")(bowl, x, d, 5.0, -100.0).size == pytest.approx(0.1)
+    assert Search()(bowl, x, d, 5.0, -100.0).size == 0.125
+    assert Search(first=0.3)(bowl, x, d, 5.0, -100.0).size == 0.15
+    assert Search(first=0.5)(bowl, x, d, 5.0, -100.0, first=0.6).size == 0.15
+    assert step_rule("exact", 0.1, 0.5) == Search("exact", 0.1, 0.5)
+    fixed = step_rule(0.5, 0.1, 0.5)
+    assert fixed == FixedStep(0.5)
+    step = fixed(bowl, x, d, 5.0, -100.0)
+    assert (step.size, step.value, step.evaluations) == (0.5, 80.0, 1)
+    for wrong in (0.0, -1.0, math.inf):
+        with pytest.raises(InvalidParameter, match="above 0"):
+            FixedStep(wrong)
+    for wrong in ({"share": 0.0}, {"share": 1.0}, {"shrink": 0.0}, {"shrink": 1.0}, {"first": 0.0}):
+        with pytest.raises(InvalidParameter, match="share and shrink"):
+            Search(**wrong)
+    with pytest.raises(InvalidParameter, match="'backtracking', 'exact'"):
+        step_rule("newton", 0.1, 0.5)
+    with pytest.raises(InvalidParameter, match="'backtracking', 'exact'"):
+        step_rule(True, 0.1, 0.5)
+    with pytest.raises(InvalidInput, match="its slope is 100"):
+        optimize.line_search(bowl, x, -d)
+    with pytest.raises(InvalidInput, match="must match"):
+        optimize.line_search(bowl, x, [1.0, 2.0])
+    with pytest.raises(InvalidInput, match="does not fall"):
+        optimize.line_search(bowl, [0.0], d)
+    outside = optimize.line_search(lambda z: -np.log(1 - z[0]) - 4 * z[0], [0.0], [8.0],
+                                   lambda z: np.array([1 / (1 - z[0]) - 4]))  # fmt: skip
+    assert outside.size == 0.0625  # 8 and 4 and 2 and 1 are outside, ½ is no fall below 0

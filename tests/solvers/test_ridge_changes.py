@@ -1,0 +1,108 @@
+"""Changed rows of ridge machines: the linear map by dense algebra, the bounds by brute force."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from mercer.solvers.ridge_changes import RidgeSmoother, harmless_changes
+from mercer.solvers.svm.changed_rows import _greatest_squares, _greatest_sums
+
+N = 9
+RNG = np.random.default_rng(0)
+X, NEW = RNG.normal(size=(N, 2)), RNG.normal(size=(6, 2))
+Y = np.where(X[:, 0] > 0, 1.0, -1.0)
+
+
+def kernel(a, b, gamma=0.5):
+    return np.exp(-gamma * ((a[:, None] - b) ** 2).sum(axis=2))
+
+
+def fitted(rows, y, shift, constant, gamma):
+    """Return the values at new rows of a machine on some rows, by one linear system."""
+    K, n = kernel(X[rows], X[rows], gamma), len(rows)
+    A = np.zeros((n + 1, n + 1))
+    A[:n, :n] = K + np.diag(shift[rows])
+    A[:n, n] = A[n, :n] = 1.0
+    k = kernel(NEW, X[rows], gamma)
+    if not constant:
+        return k @ np.linalg.solve(A[:n, :n], y)
+    found = np.linalg.solve(A, np.append(y, 0.0))
+    return k @ found[:n] + found[n]
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_the_map_from_targets(constant):
+    shift = RNG.uniform(0.5, 2.0, N)
+    smoother = RidgeSmoother.of(kernel(X, X), kernel(NEW, X), shift, constant)
+    truth = fitted(np.arange(N), Y, shift, constant, 0.5)
+    np.testing.assert_allclose(smoother.weights @ Y, truth)
+    coefficients = smoother.inverse @ Y
+    if constant:
+        assert abs(coefficients.sum()) < 1e-12
+        np.testing.assert_allclose(smoother.weights.sum(axis=1), 1.0)
+    left = (Y - kernel(X, X) @ coefficients) / shift - coefficients
+    np.testing.assert_allclose(left, (left * shift).mean() / shift if constant else 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("machines", [1, 2])
+@pytest.mark.parametrize("change", ["relabelled", "removed", "both"])
+def test_what_is_proven_is_true_of_all_changes(change, machines, constant):
+    gammas, shift = (0.5, 0.2)[:machines], np.full(N, 4.0)
+    smoothers = [
+        RidgeSmoother.of(kernel(X, X, g), kernel(NEW, X, g), shift, constant) for g in gammas
+    ]
+    leads = np.mean([s.weights @ Y for s in smoothers], axis=0)
+    found = harmless_changes(smoothers, Y, leads, 1.0, change)
+    assert found.max() >= 1  # there is something to be proven here
+    fates = {"relabelled": "l", "removed": "r", "both": "lr"}[change]
+    worst = np.full((len(NEW), 4), np.inf)
+    worst[:, 0] = np.abs(leads)
+    for m in (1, 2, 3):
+        for rows in combinations(range(N), m):
+            for fate in product(fates, repeat=m):
+                y, kept = Y.copy(), np.ones(N, bool)
+                for row, what in zip(rows, fate, strict=True):
+                    y[row] *= -1 if what == "l" else 1
+                    kept[row] = what == "l"
+                at = np.flatnonzero(kept)
+                values = np.mean([fitted(at, y[at], shift, constant, g) for g in gammas], axis=0)
+                worst[:, m] = np.minimum(worst[:, m], np.sign(leads) * values)
+    worst = np.minimum.accumulate(worst, axis=1)
+    for i in range(len(NEW)):
+        for m in range(min(found[i], 3) + 1):
+            assert worst[i, m] > 0
+        if change == "relabelled" and found[i] < 3:  # which is exact
+            assert worst[i, found[i] + 1] <= 1e-6
+
+
+def test_labels_are_counted_exactly():
+    smoother = RidgeSmoother(np.eye(3), np.array([[0.5, -0.25, 0.125], [0.0, 1.0, -1.0]]))
+    y = np.array([1.0, -1.0, 1.0])
+    # Values 0.875 and −2: a turned label takes away 2∣h∣.
+    found = harmless_changes([smoother], y, np.array([0.875, -2.0]), 1.0, "relabelled")
+    assert found.tolist() == [0, 0]
+    found = harmless_changes([smoother], y, np.array([1.01, -2.01]), 1.0, "relabelled")
+    assert found.tolist() == [1, 1]
+    found = harmless_changes([smoother], y, np.array([1.76, -9.0]), 1.0, "relabelled")
+    assert found.tolist() == [3, 3]
+    assert harmless_changes([smoother], y, np.zeros(2), 1.0, "relabelled").tolist() == [-1, -1]
+
+
+def test_sums_of_the_greatest():
+    values = np.array([[3.0, -1.0, 2.0, 5.0], [0.0, 0.0, 1.0, -2.0]])
+    assert _greatest_sums(values, 0).tolist() == [[0.0], [0.0]]
+    assert _greatest_sums(values, 2).tolist() == [[0.0, 5.0, 8.0], [0.0, 1.0, 1.0]]
+    assert _greatest_sums(values, 4)[:, -1].tolist() == [9.0, -1.0]
+    terms = np.abs(RNG.normal(size=(6, 6)))
+    terms = terms + terms.T
+    bounds = _greatest_squares(terms.copy(), 4)
+    assert bounds[0] == 0.0
+    for m in range(1, 5):
+        # Rows with their own term and the m − 1 greatest of the others, the m greatest of these.
+        others = [sorted(np.delete(terms[i], i), reverse=True)[: m - 1] for i in range(6)]
+        each = sorted(terms[i, i] + sum(others[i]) for i in range(6))
+        assert bounds[m] == pytest.approx(sum(each[-m:]))
+        truth = max(terms[np.ix_(c, c)].sum() for c in combinations(range(6), m))
+        assert bounds[m] >= truth - 1e-12
