@@ -44,7 +44,9 @@ def spread(X, *others, chunks=1000):
 
 def agree(here, there, X, rel=1e-7):
     assert there.certificate_.status == here.certificate_.status == "optimal"
-    assert there.certificate_.problem == here.certificate_.problem
+    # Pieces are judged by the last pass over them, and say so; rows in memory as a whole.
+    ours, theirs = here.certificate_.problem, there.certificate_.problem
+    assert theirs.removesuffix(", by the last pass") == ours.removesuffix(", by the last pass")
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-9)
     cost = here.certificate_.approximation_cost
     assert there.certificate_.approximation_cost == pytest.approx(cost, rel=1e-6)

@@ -28,14 +28,15 @@ def certify(
     the data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM,
     KernelRidge, LogisticRegression, LinearSVC, LinearSVR, Ridge, Lasso and ElasticNet of mercer and
     of scikit-learn, and for KernelLogisticRegression, GaussianProcessRegressor, LaplacianSVC,
-    LaplacianRidge, NormRegressor and PenaltyRegressor of mercer.
+    LaplacianRidge, NormRegressor, PenaltyRegressor, StreamedRidge and StreamedClassifier of mercer.
 
     Parameters
     ----------
     model : estimator
         A fitted machine.
     X, y, sample_weight
-        What it was fitted on (``y`` is not needed for a one-class machine).
+        What it was fitted on (``y`` is not needed for a one-class machine, nor where ``X`` is a
+        source of chunks that a streamed machine was fitted on).
 
     Returns
     -------

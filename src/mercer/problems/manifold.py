@@ -8,14 +8,18 @@ from typing import Protocol
 
 import numpy as np
 
-from mercer._typing import Array, IntArray
-from mercer.gram.base import GramMatrix
+from mercer._typing import Array, BoolArray, IntArray
+from mercer.gram.base import Definite, GramMatrix
 from mercer.problems.certificate import Certificate
-from mercer.problems.products import curvature_of
+from mercer.problems.curvature import EPSILON
+from mercer.problems.manifold_bounds import bounded
+from mercer.problems.products import Products
 
 
 class SparseOperator(Protocol):
-    """A sparse array."""
+    """A sparse array in compressed rows."""
+
+    indptr: IntArray
 
     def __matmul__(self, V: Array) -> Array: ...
 
@@ -35,6 +39,18 @@ class Roughness:
         # No eigenvalue exceeds the largest sum of sizes in a row.
         largest = float(abs(self.laplacian).sum(axis=1).max())
         return self.weight * largest**self.power
+
+    def with_bound(self, V: Array) -> tuple[Array, Array]:
+        """Return RV, and a bound on its distance from that of the exact Laplacian.
+
+        An entry of L is a weight, a sum of weights or a quotient of such, and a row of k entries a
+        sum of k products.
+        """
+        terms = 2 * int(np.diff(self.laplacian.indptr).max(initial=0)) + 16
+        sizes, entries = np.abs(V), abs(self.laplacian)
+        for _ in range(self.power):
+            sizes = entries @ sizes
+        return self(V), (self.power * terms + 2) * EPSILON * self.weight * sizes
 
     def __call__(self, V: Array) -> Array:
         """Return RV."""
@@ -134,11 +150,31 @@ class ManifoldProblem:
         share = slopes[last] / (slopes[last] - slopes[first])
         return float(t[last] + share * (t[first] - t[last]))
 
+    def losses(self, u: Array, bias: float) -> Array:
+        """Return the losses, given the values u of f at the labelled points."""
+        return self.weights * self.errors(u, bias) ** 2 / 2
+
+    def loss_change(self, u: Array, bias: float, off: Array) -> Array:
+        """Return by how much losses may change where errors change by at most ``off``."""
+        return self.weights * (np.abs(self.errors(u, bias)) * off + off**2 / 2)
+
     def value(self, coef: Array, f: Array, bias: float) -> float:
         """Return the primal objective of f = Σ cⱼ k(xⱼ, ·), given its values f at all points."""
-        e = self.errors(f[self.rows], bias)
         rough = float(f @ self.roughness(f))
-        return (float(self.weights @ e**2) + self.penalty * float(coef @ f) + rough) / 2
+        fits = float(self.losses(f[self.rows], bias).sum())
+        return fits + (self.penalty * float(coef @ f) + rough) / 2
+
+    def gains(self, beta: Array) -> Array:
+        """Return what each β adds to the dual value by itself."""
+        return beta * self.y - beta**2 / (2 * self.weights)
+
+    def gain_slopes(self, beta: Array) -> tuple[Array, Array]:
+        """Return the slopes of the gains, and their curvatures less the sign."""
+        return self.y - beta / self.weights, 1 / self.weights
+
+    def allows(self, beta: Array) -> BoolArray:
+        """Return at which labels the dual takes a β."""
+        return self.y * beta >= 0 if self.hinge else np.isfinite(beta)
 
     def dual_point(self, coef: Array, f: Array) -> DualPoint:
         """Return the point of the dual that f = Σ cⱼ k(xⱼ, ·) suggests, given its values."""
@@ -154,7 +190,7 @@ class ManifoldProblem:
     ) -> Certificate:
         """Judge f = Σ cⱼ k(xⱼ, ·), given f = Kc and, for a point of the dual, ``image`` = Kγ."""
         beta, s, gamma = point.beta, point.values, point.coef
-        gain = float(beta @ self.y) - float((beta**2 / self.weights).sum()) / 2
+        gain = float(self.gains(beta).sum())
         rough = float(s @ self.roughness(s))
         dual = gain - (rough + self.penalty * float(gamma @ image)) / 2
         broken = abs(float(beta.sum())) if self.intercept else 0.0
@@ -222,26 +258,35 @@ class ManifoldProblems:
     ) -> Certificate:
         """Judge functions.
 
-        ``product`` is K times their coefficients and those of the dual, where it is known: then the
-        curvature of the matrix is not looked at.
+        ``product`` is K times their coefficients and those of the dual, where it is known: then
+        neither the curvature of the matrix nor rounding is looked at.
         """
-        judged = Certificate.total(self.judge(value, gram, product))
         if product is not None:
-            return judged
-        return replace(judged, curvature=curvature_of(gram).verdict)
+            return Certificate.total(self.judge(value, product))
+        return Certificate.total(self.prove(value, gram))
 
-    def judge(
-        self, value: ManifoldFunctions, gram: GramMatrix, product: Array | None = None
-    ) -> list[Certificate]:
-        """Judge each function for itself."""
-        if product is None:
-            F = gram.multiply(value.coef)
-            points = value.points or self.dual_points(value.coef, F)
-            images = gram.multiply(np.stack([point.coef for point in points], axis=1))
-        else:
-            F, images = np.hsplit(product, 2)
-            points = value.points
+    def judge(self, value: ManifoldFunctions, product: Array) -> list[Certificate]:
+        """Judge each function for itself, given K times the coefficients and those of the dual."""
+        F, images = np.hsplit(product, 2)
         return [
-            problem.judge(value.coef[:, j], F[:, j], float(value.bias[j]), points[j], images[:, j])
+            problem.judge(value.coef[:, j], F[:, j], float(value.bias[j]), value.points[j],
+                          images[:, j])
             for j, problem in enumerate(self.parts)
-        ]
+        ]  # fmt: skip
+
+    def prove(self, value: ManifoldFunctions, gram: GramMatrix) -> list[Certificate]:
+        """Judge each function on a matrix that no solver has touched, rounding included."""
+        rows = np.arange(gram.shape[0])
+        found = Products(gram, value.coef)
+        points = self.dual_points(value.coef, found.F)
+        dual = Products(gram, np.stack([point.coef for point in points], axis=1))
+        certificates = []
+        for j, (problem, point) in enumerate(zip(self.parts, points, strict=True)):
+            f = found.part(rows, j, None, Definite.POSITIVE)
+            image = dual.part(rows, j, None, Definite.POSITIVE)
+            coef, bias = value.coef[:, j], float(value.bias[j])
+            judged = problem.judge(coef, f.f, bias, point, image.f)
+            if f.curvature.shift == 0:  # else what the shift takes off is not known
+                judged = bounded(problem, judged, coef, bias, point, f, image)
+            certificates.append(replace(judged, curvature=f.curvature.verdict))
+        return certificates

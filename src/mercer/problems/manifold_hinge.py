@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._typing import Array
+from mercer._typing import Array, BoolArray
 from mercer.problems import qp
 from mercer.problems.certificate import ROUNDING, Certificate
 from mercer.problems.manifold import DualPoint, ManifoldProblem
@@ -40,10 +40,22 @@ class HingeManifoldProblem(ManifoldProblem):
         make = qp.classifier if self.intercept else unbiased_classifier
         return make(self.y, self.weights)
 
-    def value(self, coef: Array, f: Array, bias: float) -> float:
-        losses = np.maximum(0.0, 1 - self.y * (f[self.rows] + bias))
-        rough = float(f @ self.roughness(f))
-        return float(self.weights @ losses) + (self.penalty * float(coef @ f) + rough) / 2
+    def losses(self, u: Array, bias: float) -> Array:
+        losses: Array = self.weights * np.maximum(0.0, 1 - self.y * (u + bias))
+        return losses
+
+    def loss_change(self, u: Array, bias: float, off: Array) -> Array:
+        del u, bias
+        return self.weights * off
+
+    def gains(self, beta: Array) -> Array:
+        return beta * self.y
+
+    def gain_slopes(self, beta: Array) -> tuple[Array, Array]:
+        return self.y, np.zeros_like(beta)
+
+    def allows(self, beta: Array) -> BoolArray:
+        return (self.y * beta >= 0) & (self.y * beta <= self.weights)
 
     def dual_point(self, coef: Array, f: Array) -> DualPoint:
         rough = self.roughness(f)

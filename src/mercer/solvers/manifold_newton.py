@@ -214,7 +214,7 @@ class _NewtonDescent:
             self.products += 1
             self.values = product[:, : self.coef.shape[1]]
             found = ManifoldFunctions(self.coef, self.problem.best_bias(self.values), points)
-            gaps = [part.relative_gap for part in self.problem.judge(found, exact, product)]
+            gaps = [part.relative_gap for part in self.problem.judge(found, product)]
             # Another round only where the last one was worth it.
             if max(gaps) <= tol or max(gaps) > 0.5 * best or self.reason is not None:
                 break

@@ -321,3 +321,17 @@ def test_sparse_systems_without_a_factor_give_the_answer_of_dense_ones(shape, C)
         assert thin.certificate_.relative_gap <= 1e-6
         assert thin.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-6)
         np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-3 * np.abs(dense.coef_).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES[2:])
+@pytest.mark.parametrize("rows", [5, 300, 6000])
+def test_the_least_price_of_errors_still_gives_the_right_weights(loss, rows):
+    """As C → 0 no error shrinks, and w = C Σ ℓ′(yᵢ)xᵢ: the gap does not see it, the weights do."""
+    rng = np.random.default_rng(rows)
+    X, y = rng.normal(size=(rows, 4)), rng.normal(size=rows) + 3
+    for C in (1e-8 / rows, 1e-12 / rows):
+        model = LinearSVR(C=C, loss=loss, epsilon=0.01).fit(X, y)
+        beyond = np.sign(y) * np.maximum(np.abs(y) - 0.01, 0)
+        slopes = np.sign(beyond) if loss == "epsilon_insensitive" else 2 * beyond
+        np.testing.assert_allclose(model.coef_, C * X.T @ slopes, rtol=0, atol=2e-4 * C * rows)
+        np.testing.assert_allclose(model.intercept_, C * slopes.sum(), rtol=2e-4)

@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -33,6 +33,7 @@ from mercer.estimators.on_landmarks import (
 from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.ridge.ridge_plan import read_targets, read_weights
 from mercer.estimators.state import SEEN, check_points
+from mercer.estimators.stream.stream_judge import judge_ridge_pieces
 from mercer.exceptions import InvalidInput, InvalidParameter, NotEnoughMemory
 from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel, is_kernel
@@ -267,7 +268,8 @@ class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
         self.n_iter_ = found.certificate.iterations
         if y is None or isinstance(X, np.memmap) or getattr(X, "size", 0) > _LARGE_VALUES:
             self.__dict__.pop("_training", None)  # that of an earlier fit
-            self.certificate_ = found.certificate
+            last = found.certificate
+            self.certificate_ = replace(last, problem=f"{last.problem}, by the last pass")
         else:
             weights = read_weights(sample_weight, self.n_rows_)
             runs = Training.runs_of([found])
@@ -277,6 +279,18 @@ class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""
         raise NotImplementedError
+
+    def _judged_pieces(self, X: Objects, y: Targets, weights: SampleWeights) -> Chunks | None:
+        """Return the pieces to judge by, None where the rows are in memory."""
+        chunks = chunks_in(X)
+        if chunks is not None and not (y is None and weights is None):
+            raise InvalidInput("certify: a source of chunks brings its own targets; leave y.")
+        if chunks is not None and chunks.rows != self.n_rows_:
+            raise InvalidInput(
+                f"certify: the model was fitted on {self.n_rows_:,} rows, and the chunks have "
+                f"{chunks.rows:,}. Pass the training data."
+            )
+        return chunks
 
     def _judge_training(self, training: Training) -> list[Certificate]:
         return [self.judge(training.points, training.targets, training.weights)]
@@ -328,7 +342,8 @@ class StreamedRidge(DrawnRegressor, MultiOutputMixin, RegressorMixin, StreamedMa
     certificate_ : Certificate
         How far the answer is from the best one among functions of the landmarks, and how far that
         may be from the best one of all: ``approximation_cost``. For data in pieces it is that of
-        the last pass, whose rounding is not bounded; :func:`certify` bounds it.
+        the last pass, and says so: its rounding is not bounded. ``certify(model, chunks)`` reads
+        the pieces once more, and bounds it.
     n_iter_, n_rows_, n_features_in_, feature_names_in_
 
     References
@@ -395,6 +410,9 @@ class StreamedRidge(DrawnRegressor, MultiOutputMixin, RegressorMixin, StreamedMa
         return self
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        chunks = self._judged_pieces(X, y, sample_weight)
+        if chunks is not None:
+            return judge_ridge_pieces(self, self._landmark_points, self.alpha, chunks)
         X = self._check_objects(X, False)
         return judge_regression(self, self._landmark_points, self.alpha, X, y, sample_weight)
 

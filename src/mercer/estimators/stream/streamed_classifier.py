@@ -21,6 +21,7 @@ from mercer.estimators.on_landmarks import judge_classes, publish_classes, solve
 from mercer.estimators.progress import watching, with_callbacks
 from mercer.estimators.ridge.ridge_plan import read_weights
 from mercer.estimators.state import check_classes
+from mercer.estimators.stream.stream_judge import judge_class_pieces
 from mercer.estimators.stream.streamed import StreamedMachine
 from mercer.exceptions import InvalidInput
 from mercer.landmarks.chunks import Chunk, Chunks
@@ -177,6 +178,12 @@ class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
         return self
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        loss, chunks = (
+            LOSSES[self.loss](len(self.classes_)),
+            self._judged_pieces(X, y, sample_weight),
+        )
+        if chunks is not None:
+            return judge_class_pieces(self, self._landmark_points, loss, self._labelled(chunks))
         X = self._check_objects(X, False)
         labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
         weights = read_weights(sample_weight, len(labels))
@@ -184,7 +191,6 @@ class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
         factors = self._class_factors(totals.tolist())
         if factors is not None:
             weights = weights * factors[labels]
-        loss = LOSSES[self.loss](len(self.classes_))
         return judge_classes(self, self._landmark_points, loss, X, labels, weights)
 
     def decision_function(self, X: Objects) -> Array:
@@ -213,6 +219,27 @@ class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
 
     def _read_classes(self, chunks: Chunks) -> Chunks:
         """Find the classes in one pass, and return the pieces with their numbers as targets."""
+        counts, kind = self._count(chunks)
+        self.classes_ = np.array(sorted(counts), dtype=kind)
+        weighty = [value for value in sorted(counts) if counts[value] > 0]
+        if len(weighty) < 2:
+            raise ValueError(
+                f"{type(self).__name__}: there is only one class with weight, {weighty[:1]}; at "
+                "least two are needed."
+            )
+        return self._numbered(chunks, counts)
+
+    def _labelled(self, chunks: Chunks) -> Chunks:
+        """Return pieces with the numbers of classes that are known already."""
+        counts, _ = self._count(chunks)
+        if sorted(counts) != self.classes_.tolist():
+            raise InvalidInput(
+                "certify: the chunks hold other classes than the model was fitted on."
+            )
+        return self._numbered(chunks, counts)
+
+    def _count(self, chunks: Chunks) -> tuple[dict[Any, float], np.dtype[Any]]:
+        """Return the weight of each class, and the type of the classes."""
         counts: dict[Any, float] = {}
         types = []
         for found in chunks.each(_count_classes):
@@ -222,13 +249,9 @@ class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
             types.append(values.dtype)
             for value, total in zip(values.tolist(), sums.tolist(), strict=True):
                 counts[value] = counts.get(value, 0.0) + total
-        self.classes_ = np.array(sorted(counts), dtype=np.result_type(*types))
-        weighty = [value for value in sorted(counts) if counts[value] > 0]
-        if len(weighty) < 2:
-            raise ValueError(
-                f"{type(self).__name__}: there is only one class with weight, {weighty[:1]}; at "
-                "least two are needed."
-            )
+        return counts, np.result_type(*types)
+
+    def _numbered(self, chunks: Chunks, counts: dict[Any, float]) -> Chunks:
         factors = self._class_factors([counts[value] for value in sorted(counts)])
         return chunks.mapped(_Labelling(self.classes_, factors))
 

@@ -39,13 +39,13 @@ class PlattParameters:
         pairs = comb(len(self.classes_), 2) if hasattr(self, "_slope") else 0
         return np.full(pairs, value)
 
-    @deprecated(_GOES.format("probA_"))  # type: ignore[untyped-decorator]
+    @deprecated(_GOES.format("probA_"))  # type: ignore[prop-decorator, untyped-decorator]
     @property
     def probA_(self) -> Array:
         """A, for each pair of classes: the same factor for all."""
         return self._for_pairs(-getattr(self, "_slope", 0.0))
 
-    @deprecated(_GOES.format("probB_"))  # type: ignore[untyped-decorator]
+    @deprecated(_GOES.format("probB_"))  # type: ignore[prop-decorator, untyped-decorator]
     @property
     def probB_(self) -> Array:
         """B, for each pair of classes: 0, so that ½ lies on the decision boundary."""
