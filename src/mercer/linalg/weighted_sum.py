@@ -22,8 +22,8 @@ def weighted_sum(matrices: Sequence[Array], weights: Array) -> Array:
     """
     n = len(matrices[0])
     total = np.zeros((n, n))
-    used = np.flatnonzero(weights)
-    if not len(used):
+    used = np.flatnonzero(weights).tolist()
+    if not used:
         return total
     dtype = np.result_type(*(matrices[m] for m in used))
     held = [np.ascontiguousarray(matrices[m], dtype) for m in used]

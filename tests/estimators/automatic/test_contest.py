@@ -9,7 +9,7 @@ import pytest
 from mercer import KernelRidge
 from mercer.estimators.automatic import contest as module
 from mercer.estimators.automatic.contest import Candidate, Contest
-from mercer.estimators.automatic.measures import squared_error
+from mercer.estimators.automatic.measures import area_under_curve, squared_error
 
 RANDOM = np.random.default_rng(0)
 Z = RANDOM.normal(size=(60, 4))
@@ -59,6 +59,22 @@ def test_the_vote_leaves_out_what_is_worse_than_noise():
     noisy.run()
     assert len(noisy.voters(5)) == 5
     assert noisy.voters(1) == noisy.entries[:1]
+
+
+def test_of_those_that_differ_by_noise_the_closest_vote():
+    signs = np.where(Z[:, :1] + RANDOM.normal(size=(60, 1)) > 0, 1.0, -1.0)
+    race = Contest([Z], signs, area_under_curve, math.inf)
+    race.run()
+    first, *others = race.voters(4)
+    assert first is race.entries[0]
+    errors = [float(((entry.left_out - signs) ** 2).mean()) for entry in others]
+    assert errors == sorted(errors)
+    # By their areas alone others would have come first: this is about closeness.
+    near = [e for e in race.voters(100) if not e.candidate.learnt]
+    assert [e.judged.score for e in near] != sorted((e.judged.score for e in near), reverse=True)
+    left_out = [e for e in near if e not in race.voters(4) and e is not first]
+    assert left_out
+    assert max(e.judged.closeness for e in left_out) <= min(e.judged.closeness for e in others)
 
 
 def test_many_rows_are_judged_through_landmarks(monkeypatch):

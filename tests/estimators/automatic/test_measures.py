@@ -42,3 +42,12 @@ def test_errors_and_logarithms():
     both = CLASS_MEASURES["log_loss"](np.hstack([-F / 2, F / 2]), np.hstack([-Y, Y]))
     assert two.score == pytest.approx(both.score, rel=1e-6)
     assert two.score > -np.log(2)
+
+
+def test_closeness_is_the_score_unless_only_the_order_counts():
+    squares = float(((F - Y) ** 2).mean())
+    assert CLASS_MEASURES["auc"](F, Y).closeness == pytest.approx(-squares)
+    for name, measure in {**CLASS_MEASURES, **NUMBER_MEASURES}.items():
+        if name != "auc":
+            judged = measure(F, Y)
+            assert judged.closeness == judged.score

@@ -34,9 +34,10 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     aⱼᵖ by their centred alignment with the classes. Laplacian kernels of the L1 and L2 distance,
     RBF and linear kernels contend over p, width and penalty, all by exact leave-one-out from one
     eigendecomposition each (through landmarks beyond 600 rows); then the weights of columns are
-    learnt from the errors of rows that were left out. The vote is the mean of the best few that
-    are behind the best by no more than two standard errors of the difference, half of them with
-    learnt weights at most; a and b are the most likely ones for values of rows that were left out.
+    learnt from the errors of rows that were left out. The vote is the mean of the best one and of
+    those with the least squared errors that are behind it by no more than two standard errors of
+    the difference, half of them with learnt weights at most; a and b are the most likely ones for
+    values of rows that were left out.
 
     Parameters
     ----------

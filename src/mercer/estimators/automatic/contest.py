@@ -282,13 +282,17 @@ class Contest:
             self._entries |= {entry.candidate: entry for entry in found if entry is not None}
 
     def voters(self, most: int) -> list[Entry]:
-        """Return the best few whose distance to the best one may be noise.
+        """Return the best one, and a few more whose distance to it may be noise.
+
+        Of these the closest to the targets come first: areas under curves differ by luck where they
+        are near each other, and squared errors say more of what they do not see.
 
         Learnt weights have seen the answers that judge them, and look better than they are: they
         make up half of the vote at most.
         """
-        best = self.entries[0].judged
-        near = [entry for entry in self.entries if _may_be_as_good(entry.judged, best)]
+        best, *others = self.entries
+        near = [entry for entry in others if _may_be_as_good(entry.judged, best.judged)]
+        near = [best, *sorted(near, key=lambda entry: -entry.judged.closeness)]
         learnt = [entry for entry in near if entry.candidate.learnt][: (most + 1) // 2]
         return [entry for entry in near if not entry.candidate.learnt or entry in learnt][:most]
 

@@ -13,10 +13,15 @@ from mercer.estimators.svm.calibration import fit_slope, probabilities as calibr
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A score, greater is better, and what each row adds to it: its influence, of mean 0."""
+    """A score, greater is better, and what each row adds to it: its influence, of mean 0.
+
+    ``closeness``, greater is better too, decides among those whose scores differ by noise only: the
+    score itself, or how close the values are to the targets where a score sees their order alone.
+    """
 
     score: float
     influence: Array
+    closeness: float
 
     def noise(self, other: Judged) -> float:
         """Return the standard error of the difference to another score on the same rows."""
@@ -60,7 +65,7 @@ def area_under_curve(F: Array, Y: Array) -> Judged:
         share = np.where(inside, n / count, n / (n - count))
         score += float(weight * area)
         influence += weight * share * (right - area)
-    return Judged(score, influence)
+    return Judged(score, influence, squared_error(F, Y).score)
 
 
 def _shares_below(values: Array, others: Array) -> Array:
@@ -72,14 +77,12 @@ def _shares_below(values: Array, others: Array) -> Array:
 
 def squared_error(F: Array, Y: Array) -> Judged:
     """Judge by the mean square of the errors: the Brier score of classes."""
-    losses = ((F - Y) ** 2).mean(axis=1)
-    return Judged(-float(losses.mean()), losses.mean() - losses)
+    return _judged(((F - Y) ** 2).mean(axis=1))
 
 
 def absolute_error(F: Array, Y: Array) -> Judged:
     """Judge by the mean size of the errors."""
-    losses = np.abs(F - Y).mean(axis=1)
-    return Judged(-float(losses.mean()), losses.mean() - losses)
+    return _judged(np.abs(F - Y).mean(axis=1))
 
 
 def log_loss(F: Array, Y: Array) -> Judged:
@@ -92,8 +95,13 @@ def log_loss(F: Array, Y: Array) -> Judged:
         winners = scores.argmax(axis=1)
     factor = fit_slope(scores, codes, np.ones(len(codes)))
     found = calibrated(scores, winners, factor)[np.arange(len(codes)), codes]
-    losses = -np.log(np.maximum(found, np.finfo(np.float64).tiny))
-    return Judged(-float(losses.mean()), losses.mean() - losses)
+    return _judged(-np.log(np.maximum(found, np.finfo(np.float64).tiny)))
+
+
+def _judged(losses: Array) -> Judged:
+    """Judge by the mean of the losses of all rows."""
+    score = -float(losses.mean())
+    return Judged(score, losses.mean() - losses, score)
 
 
 CLASS_MEASURES: Mapping[str, Measure] = {
