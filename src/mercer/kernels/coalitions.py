@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from mercer import _fast
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 
 Player = Hashable
 """A column by its position or name, a group of columns, or the whole object (``WHOLE``)."""
@@ -173,9 +173,9 @@ class ProductGame(Game):
         return ProductGame(players, values, self.weight * other.weight, error, absent)
 
     def grouped(self, owners: Mapping[Player, Player]) -> ProductGame:
-        names, places = _places(self.players, owners)
-        values = _joined(np.multiply, self.values, places, len(names))
-        floors = _joined(np.multiply, self.floors, places, len(names))
+        names, order, starts = _groups(self.players, owners)
+        values = np.multiply.reduceat(self.values[:, :, order], starts, axis=2)
+        floors = np.multiply.reduceat(self.floors[order], starts)
         absent = () if (floors == 1).all() else tuple(floors.tolist())
         return ProductGame(names, values, self.weight, self.error, absent)
 
@@ -240,8 +240,9 @@ class MixtureGame(Game):
         return np.asarray(np.exp(factors, out=factors)).reshape(-1, squares.shape[1])
 
     def grouped(self, owners: Mapping[Player, Player]) -> MixtureGame:
-        names, places = _places(self.players, owners)
-        return replace(self, players=names, values=_joined(np.add, self.values, places, len(names)))
+        names, order, starts = _groups(self.players, owners)
+        values = np.add.reduceat(self.values[:, :, order], starts, axis=2)
+        return replace(self, players=names, values=values)
 
     def mixed(self, others: Game, player: int) -> Array:
         pairs = zip(self.products(), others.products() or (), strict=True)
@@ -287,8 +288,9 @@ class PowerGame(Game):
         return out
 
     def grouped(self, owners: Mapping[Player, Player]) -> PowerGame:
-        names, places = _places(self.players, owners)
-        return replace(self, players=names, values=_joined(np.add, self.values, places, len(names)))
+        names, order, starts = _groups(self.players, owners)
+        values = np.add.reduceat(self.values[:, :, order], starts, axis=2)
+        return replace(self, players=names, values=values)
 
     def mixed(self, others: Game, player: int) -> Array:
         rest = np.delete(others.values, player, axis=2).sum(axis=2) + self.constant
@@ -326,19 +328,17 @@ class PowerGame(Game):
         return ProductGame(self.players, np.exp(self.weight * self.values))
 
 
-def _places(
+def _groups(
     players: tuple[Player, ...], owners: Mapping[Player, Player]
-) -> tuple[tuple[Player, ...], list[int]]:
-    """Return the owners of players, each once, and the place of each player's owner among them."""
-    names = tuple(dict.fromkeys(owners[player] for player in players))
-    return names, [names.index(owners[player]) for player in players]
-
-
-def _joined(add: np.ufunc, values: Array, places: list[int], count: int) -> Array:
-    """Return what the players of each owner bring together; the last axis is that of players."""
-    order = np.argsort(places, kind="stable")
-    starts = np.searchsorted(np.asarray(places)[order], np.arange(count))
-    return np.asarray(add.reduceat(values[..., order], starts, axis=-1))
+) -> tuple[tuple[Player, ...], IntArray | slice, IntArray]:
+    """Return the owners, each once, the players by owner, and where each owner begins."""
+    each = [owners[player] for player in players]
+    names = tuple(dict.fromkeys(each))
+    place = {name: i for i, name in enumerate(names)}
+    places = np.array([place[name] for name in each], dtype=np.intp)
+    starts = np.searchsorted(np.sort(places), np.arange(len(names)))
+    in_order = bool((np.diff(places) >= 0).all())  # as the coordinates of a table are
+    return names, slice(None) if in_order else np.argsort(places, kind="stable"), starts
 
 
 def product_nodes(present: Array, absent: Array) -> int:
