@@ -53,6 +53,13 @@ def test_rows_say_what_is_true(row):
     assert hasattr(machine, "transform") or row.task != "features"
     if row.command_line:
         assert row.task in ("classes", "number")
+    if row.command_line and row.task == "classes":
+        X, y = row.data()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            machine.fit(X, y)
+        proven = hasattr(machine, "certificate_") or hasattr(machine, "certificates_")
+        assert proven == (not row.unproven)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)

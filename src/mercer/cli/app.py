@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import apply, fit, lab, look, verify
+from mercer.cli import apply, fit, lab, look, transform, verify
 from mercer.cli.screen import one_line, safe
 from mercer.cli.settings import as_options
 
@@ -53,6 +53,7 @@ for command in (
     verify.verify,
     look.compare,
     look.kernels,
+    transform.transform,
     lab.lab,
 ):
     app.command(context_settings=_HELP)(command)

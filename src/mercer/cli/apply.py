@@ -122,7 +122,9 @@ def certify(
         target=None if study.schema.width is not None else study.target,
     )  # fmt: skip
     found = study.certify(table)
-    holds, words = judge(found, study.certificate)
+    claimed = study.certificate
+    assert claimed is not None, "what could be judged has a certificate"
+    holds, words = judge(found, claimed)
     if as_json:
         import json
 

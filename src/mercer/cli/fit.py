@@ -272,6 +272,8 @@ def _judged_on(study: Study) -> str:
 def _certificate(study: Study) -> str:
     from mercer.study.summary import certificate_in_words
 
+    if study.certificate is None:
+        return f"none: {study.unproven}" if study.unproven else "none"
     words = certificate_in_words(study.certificate)
     fits = 1 if study.record.vote is None else len(study.record.vote.members)
     return words if fits == 1 else f"{words}, {fits} fits taken together"

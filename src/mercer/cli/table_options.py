@@ -41,7 +41,7 @@ _SIGNS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "blank": " "
 
 def read(
     data: str,
-    target: str | None,
+    target: str | bool | None,
     *,
     task: str | None = None,
     encoding: str | None = None,

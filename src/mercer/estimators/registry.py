@@ -68,7 +68,10 @@ class MachineRow:
     warns : tuple of classes
         Warnings that the data of those checks deserve.
     command_line : bool
-        Whether it can be asked for on the command line: it has a certificate and a search.
+        Whether it can be asked for on the command line: it has a search, and a certificate or a
+        reason why there is none.
+    unproven : str
+        Why a fit has no certificate; empty where it has one.
     """
 
     name: str
@@ -81,6 +84,7 @@ class MachineRow:
     excused: Mapping[str, str] = field(default_factory=dict)
     warns: tuple[type[Warning], ...] = ()
     command_line: bool = False
+    unproven: str = ""
 
     @property
     def estimator(self) -> Any:
@@ -137,6 +141,7 @@ _LEFT_OUT = dict.fromkeys(
 _SPREAD = dict.fromkeys(
     EQUIVALENCES, "gamma='scale' and the spread of a kernel look at the rows without their weights"
 )
+_MINIMA = "its loss has many minima, and nothing bounds how far this one is from the lowest"
 _ONE_CLASS = "check_class_weight_classifiers"
 
 _SVM = "mercer.estimators.svm"
@@ -229,11 +234,12 @@ ROWS = (
     ),
     MachineRow(
         "mlp", "multilayer perceptron", f"{_NETWORK}.mlp", "MLPClassifier", "classes", "numbers",
-        ({"max_iter": 100},), warns=(ConvergenceWarning,),
+        ({"max_iter": 100},), warns=(ConvergenceWarning,), command_line=True, unproven=_MINIMA,
     ),
     MachineRow(
         "lda", "linear discriminant analysis", f"{_SUBSPACE}.discriminant",
-        "LinearDiscriminantAnalysis", "classes", "numbers",
+        "LinearDiscriminantAnalysis", "classes", "numbers", command_line=True,
+        unproven="it follows from means and a covariance in closed form, with nothing to optimise",
     ),
     MachineRow(
         "kerneldiscriminant", "kernel discriminant", f"{_SUBSPACE}.kernel_discriminant",
@@ -310,7 +316,7 @@ ROWS = (
     ),
     MachineRow(
         "mlp", "multilayer perceptron", f"{_NETWORK}.mlp", "MLPRegressor", "number", "numbers",
-        ({"max_iter": 100},), warns=(ConvergenceWarning,),
+        ({"max_iter": 100},), warns=(ConvergenceWarning,), command_line=True, unproven=_MINIMA,
     ),
     MachineRow(
         "oneclass", "one-class machine", f"{_SVM}.svr", "OneClassSVM", "outliers",

@@ -128,7 +128,10 @@ def _kernel_of(plan: Plan) -> tuple[str, str]:
         joined = " (weights chosen)" if plan.open_parts else ""  # anew in each fold
         return format_kernel(plan.kernel), _label(plan.kernel) + joined
     # A contest chooses kernels anew in each fold.
-    return ("", "chosen by contest") if plan.machine.contends else ("linear()", "linear")
+    if plan.machine.contends:
+        return "", "chosen by contest"
+    plain = plan.machine.plain_kernel
+    return plain, plain.removesuffix("()")
 
 
 def _label(kernel: Kernel) -> str:

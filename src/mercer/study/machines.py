@@ -57,6 +57,8 @@ class Machine:
         Rows beyond which it takes too long.
     contends : bool
         Whether it chooses everything by itself, in a contest of its own.
+    linear : bool
+        Whether a machine without a kernel is a weight for each column.
     """
 
     row: MachineRow
@@ -67,6 +69,7 @@ class Machine:
     learns: bool = False
     most_rows: float = math.inf
     contends: bool = False
+    linear: bool = True
 
     @property
     def name(self) -> str:
@@ -87,6 +90,17 @@ class Machine:
     def takes_kernel(self) -> bool:
         """Whether a kernel can be chosen; the others take numbers, or numbers and categories."""
         return self.row.takes == "objects"
+
+    @property
+    def without_kernel(self) -> str:
+        """Why no kernel is needed, in words, where it takes none."""
+        form = "A weight for each column" if self.linear else f"{_NEURONS} neurons in one layer"
+        return f"{form}; no kernel is needed."
+
+    @property
+    def plain_kernel(self) -> str:
+        """The kernel that a machine which takes none amounts to, as text."""
+        return "linear()" if self.linear else "none"
 
     def refused(self, table: Table) -> list[str]:
         """Return the columns of a table that it cannot take."""
@@ -111,6 +125,8 @@ class Machine:
         """Return the grid to search: automatic, or with the widths that the kernel leaves open."""
         if self.learns:
             return {}
+        if self.grid is not None and not self.takes_kernel and not self.automatic:
+            return dict(self.grid(spread))
         kernel = machine.get_params(deep=False).get("kernel")
         open_widths = set() if kernel is None else set(Proposal.of(kernel, ()).tunable)
         axes = Axes.of(machine, X).values
@@ -140,6 +156,36 @@ def _penalties(spread: float) -> Settings:
     return {"alpha": [10.0**e * spread for e in range(-4, 3)]}
 
 
+_SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.6, 0.9)
+"""Shares of a multiple of the identity in the covariance: from none to nearly all."""
+_NEURONS = 32
+"""Of the one hidden layer: enough for tables of tens of columns; the penalty does the rest."""
+_NETWORK_STEPS = 500
+"""Most steps of a fit of a network; small tables take fewer."""
+
+
+def _network(spread: float) -> Settings:
+    return {
+        "hidden_layer_sizes": (_NEURONS,),
+        "activation": "tanh",
+        "solver": "lbfgs",
+        "max_iter": _NETWORK_STEPS,
+    }
+
+
+def _decays(spread: float) -> Settings:
+    # Weights after the hidden layer grow with the target, those before it do not.
+    return {"alpha": [10.0**e * spread for e in range(-2, 3)]}
+
+
+_NETWORK: Mapping[str, Any] = {
+    "settings": _network,
+    "grid": _decays,
+    "automatic": False,
+    "linear": False,
+}
+
+
 _SEARCHES: Mapping[str, Mapping[str, Any]] = {
     "SVR": {"settings": _tube},
     "NuSVR": {
@@ -157,6 +203,13 @@ _SEARCHES: Mapping[str, Mapping[str, Any]] = {
         "learns": True,
         "most_rows": 2_500,
     },
+    "LinearDiscriminantAnalysis": {
+        "settings": lambda s: {"solver": "lsqr"},
+        "grid": lambda s: {"shrinkage": _SHRINKAGES},
+        "automatic": False,
+    },
+    "MLPClassifier": _NETWORK,
+    "MLPRegressor": _NETWORK,
     "AutoClassifier": {"contends": True},
     "AutoRegressor": {"contends": True},
 }

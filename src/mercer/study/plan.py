@@ -163,7 +163,7 @@ def _kernel(
     if machine.contends:
         return None, (*contest_in_words(table), *aside)
     if not machine.takes_kernel:
-        return None, ("A weight for each column; no kernel is needed.", *aside)
+        return None, (machine.without_kernel, *aside)
     if given is None:
         kinds = {n: k for n, k in prepared.schema.kinds.items() if k != "sequence"}
         proposal = auto_kernel(prepared.X, kinds=None if table.is_sparse else kinds)

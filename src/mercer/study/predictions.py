@@ -31,7 +31,7 @@ class PredictionTable:
         return list(self.columns)
 
     def __len__(self) -> int:
-        return len(self.columns["prediction"])
+        return len(next(iter(self.columns.values())))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dictionary."""

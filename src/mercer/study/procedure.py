@@ -59,6 +59,8 @@ def _carry_out(
     scoring = leading(plan.y[plan.train], plan.table.task != "number", score, positive)
     X, y = plan.rows(plan.train), plan.y[plan.train]
     notes = list(plan.notes)
+    if plan.machine.row.unproven:
+        notes.append(f"This fit has no certificate: {plan.machine.row.unproven}.")
     costs = class_costs(plan, cost)
     if costs is not None:
         notes.append(costs_in_words(costs))
@@ -84,7 +86,7 @@ def _carry_out(
     with finishing():
         doubts = suspicions(plan.table, plan.chosen_rows)
         machine = last_step(model)
-        kernel = _kernel_in_words(machine)
+        kernel = _kernel_in_words(machine, plan)
         seconds = time.perf_counter() - plan.began
         names = _row_names(plan)
         record = describe(
@@ -138,11 +140,13 @@ def _carry_out(
     }
 
 
-def _kernel_in_words(machine: Model) -> str:
+def _kernel_in_words(machine: Model, plan: Plan) -> str:
     """Return the kernel of a machine as text; that of the first member of a vote."""
     if hasattr(machine, "leaderboard_"):
         return str(machine.leaderboard_[0]["kernel"])
-    return format_kernel(machine.kernel_) if hasattr(machine, "kernel_") else "linear()"
+    if hasattr(machine, "kernel_"):
+        return format_kernel(machine.kernel_)
+    return plan.machine.plain_kernel
 
 
 def _row_names(plan: Plan) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from mercer._deprecated import renamed
 from mercer._notebook import table_in_html
 from mercer._typing import Array, DataSource, Frame, IntArray, Model, Objects, Parameter, Targets
+from mercer.estimators import registry
 from mercer.estimators.certify import certify
 from mercer.exceptions import InvalidInput
 from mercer.explanations.explanation import Explanation
@@ -199,12 +200,17 @@ class Study:
         return self.record.scores
 
     @property
-    def certificate(self) -> Certificate:
-        """How far the fit is from the best possible one."""
+    def certificate(self) -> Certificate | None:
+        """How far the fit is from the best possible one; None where nothing proves that."""
         machine = last_step(self.model)
         parts = getattr(machine, "certificates_", None)
-        total: Certificate = Certificate.total(parts) if parts else machine.certificate_
-        return total
+        return Certificate.total(parts) if parts else getattr(machine, "certificate_", None)
+
+    @property
+    def unproven(self) -> str:
+        """Why there is no certificate; empty where there is one."""
+        row = registry.row_of(type(last_step(self.model)))
+        return "" if row is None else row.unproven
 
     # ---- using it -----------------------------------------------------------------------------
 
@@ -260,6 +266,8 @@ class Study:
 
         ``source`` is the same file again: the training rows are found by their places in it.
         """
+        if self.unproven:
+            raise InvalidInput(f"{self.machine}: there is nothing to prove: {self.unproven}.")
         return certify(last_step(self.model), *self._training(source))
 
     def carried_proof(self, source: DataSource) -> CarriedProof:

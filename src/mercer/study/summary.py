@@ -45,7 +45,10 @@ def summary(study: Any) -> dict[str, Any]:
             "suspicions": list(record.suspicions),
             "trust": record.trust,
             "verdict": record.verdict,
-            "certificate": plain_certificate(study.certificate),
+            "certificate": None
+            if study.certificate is None
+            else plain_certificate(study.certificate),
+            "unproven": study.unproven or None,
             "stopped": study.stopped,
             "notes": list(study.notes),
             "seed": study.random_state,
