@@ -36,15 +36,16 @@ def judged_by_mercer(proof):
         rows = data.get("rows", np.arange(len(X))).astype(int)
         K = GivenGram(parse_kernel(gram["text"])(X)[np.ix_(rows, rows)], Definite.POSITIVE)
         beta, biases = data["multipliers"], data.get("biases")
+        C = data.get("C", np.full(len(y), np.inf))  # a hard problem has no prices
         if problem["kind"] == "C-SVC":
-            parts.append(qp.classifier(y, data["C"]).certify(beta, K, biases=biases))
+            parts.append(qp.classifier(y, C).certify(beta, K, biases=biases))
         elif problem["kind"] == "ε-SVR":
-            posed = qp.regressor(y, data["C"], problem["epsilon"])
+            posed = qp.regressor(y, C, problem["epsilon"])
             parts.append(posed.certify(beta, K, biases=biases))
         elif problem["kind"] == "C-SVC without bias":
-            parts.append(unbiased_classifier(y, data["C"]).certify(beta, K))
+            parts.append(unbiased_classifier(y, C).certify(beta, K))
         elif problem["kind"] in JOINT and not problem["free"]:
-            posed = JOINT[problem["kind"]](y.astype(int), data["C"], beta.shape[1])
+            posed = JOINT[problem["kind"]](y.astype(int), C, beta.shape[1])
             parts.append(posed.certify(beta, K))
         elif problem["kind"] == "ridge" and "weights" in data:
             posed = RidgeProblem(

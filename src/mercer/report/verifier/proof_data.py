@@ -221,7 +221,7 @@ class ProofData:
         if g in self._matrices:
             K = full_matrix(self._matrices[g], n)
             sums = all(_fixes_sums(leaf.problem) for leaf in leaves)
-            if not (is_definite(K) or (sums and is_definite(_centred(K)))):
+            if not is_definite(_centred(K) if sums else K):
                 self.faults.append(
                     "the Gram matrix is not positive semi-definite, so its values bound nothing"
                 )

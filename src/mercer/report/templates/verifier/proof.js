@@ -143,8 +143,8 @@ async function multiplyAll(g, gram, low, packed, samples, leaves, faults) {
       const at = (i * (i + 1)) / 2;
       for (let j = 0; j <= i; j++) out[j] = packed.values[at + j];
     };
-    const sums = leaves.every(fixesSums);
-    if (!(await isDefinite(packed.values, n)) && !(sums && (await isDefinite(centredMatrix(packed.values, n), n)))) {
+    const seen = leaves.every(fixesSums) ? centredMatrix(packed.values, n) : packed.values;
+    if (!(await isDefinite(seen, n))) {
       faults.push("the Gram matrix is not positive semi-definite, so its values bound nothing");
     }
   } else if (!low) row = compile(gram.kernel, samples, n);

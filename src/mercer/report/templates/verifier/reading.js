@@ -40,7 +40,8 @@ async function readArray(stored) {
   demand(Number.isInteger(count) && count >= 0 && count < 2 ** 28, "an array is too large");
   let buffer;
   try {
-    const packed = Uint8Array.from(atob(stored.data), (c) => c.charCodeAt(0));
+    const text = atob(stored.data), packed = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     buffer = await new Response(stream).arrayBuffer();
   } catch {
