@@ -212,7 +212,7 @@ from mercer.problems.penalties import (
 )
 from mercer.report.gather import describe as describe
 from mercer.report.record import Record as Record
-from mercer.report.view import write_report as write_report
+from mercer.report.view import write_proof as write_proof, write_report as write_report
 from mercer.study.comparison import Comparison as Comparison, compare as compare
 from mercer.study.study import Study as Study
 from mercer.testing.check import KernelReport as KernelReport, check_kernel as check_kernel

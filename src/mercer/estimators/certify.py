@@ -27,8 +27,7 @@ def certify(
     kernel matrix, the decision values, the primal and the dual objective are all computed here from
     the data that the model was fitted on. Works for SVC, NuSVC, SVR, NuSVR, OneClassSVM,
     KernelRidge, LogisticRegression, LinearSVC, LinearSVR, Ridge, Lasso and ElasticNet of mercer and
-    of scikit-learn, and for KernelLogisticRegression, GaussianProcessRegressor, LaplacianSVC,
-    LaplacianRidge, NormRegressor, PenaltyRegressor, StreamedRidge and StreamedClassifier of mercer.
+    of scikit-learn, and for all other machines of mercer with a certificate.
 
     Parameters
     ----------
@@ -72,8 +71,7 @@ def certify(
             f"certify: {type(model).__name__} is not a machine that can be judged yet. It takes "
             "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, LogisticRegression, LinearSVC, "
             "LinearSVR, Ridge, Lasso and ElasticNet, mercer's or scikit-learn's, "
-            "KernelLogisticRegression, GaussianProcessRegressor, NormRegressor and "
-            "PenaltyRegressor."
+            "and all machines of mercer with a certificate."
         )
     kernel, points = _settled(model, X)
     n = len(points)

@@ -142,18 +142,8 @@ class ProductGame(Game):
 
     def shapley(self, row: int, other: Game | None = None, other_row: int = 0) -> Array:
         present = np.ascontiguousarray(self.values[row])
-        out = np.empty_like(present)
-        if not self.players:
-            return out
-        if other is None:
-            floors = self.floors
-            nodes, weights = gauss(product_nodes(present, floors[None, :]))
-            _fast.shapley.product_values(present, floors, nodes, self.weight * weights, out)
-        else:
-            absent = np.ascontiguousarray(other.values[other_row])
-            nodes, weights = gauss(product_nodes(present, absent))
-            _fast.shapley.product_values_against(present, absent, nodes, self.weight * weights, out)
-        return out
+        absent = None if other is None else np.ascontiguousarray(other.values[other_row])
+        return self.weight * _integrals(present, absent, self.floors)
 
     def mixed(self, others: Game, player: int) -> Array:
         rest = np.delete(others.values, player, axis=2).prod(axis=2).sum(axis=0)
@@ -214,12 +204,8 @@ class MixtureGame(Game):
         for begin in range(0, len(rates), step):
             some = slice(begin, begin + step)
             present = self._factors(here, rates[some])
-            absent = np.ones((1, here.shape[1]))
-            if there is not None:
-                absent = self._factors(there, rates[some])
-            out = np.empty_like(present)
-            nodes, weights = gauss(product_nodes(present, absent))
-            _fast.shapley.product_values(present, absent, nodes, self.weight * weights, out)
+            absent = None if there is None else self._factors(there, rates[some])
+            out = self.weight * _integrals(present, absent, np.ones(here.shape[1]))
             result += np.tensordot(shares[some], out.reshape(-1, *here.shape), axes=1)
         return np.asarray(result)
 
@@ -326,6 +312,22 @@ class PowerGame(Game):
         if not self.is_sum:
             return None
         return ProductGame(self.players, np.exp(self.weight * self.values))
+
+
+def _integrals(present: Array, absent: Array | None, floors: Array) -> Array:
+    """Return (a_j − c_j) ∫₀¹ Π_{l≠j} (c_l + q (a_l − c_l)) dq for the factors a of each point.
+
+    The c are the ``floors`` of all points, or a row of ``absent`` for each.
+    """
+    out = np.empty_like(present)
+    if not present.shape[1]:
+        return out
+    nodes, weights = gauss(product_nodes(present, floors[None, :] if absent is None else absent))
+    if absent is None:
+        _fast.shapley.product_values(present, floors, nodes, weights, out)
+    else:
+        _fast.shapley.product_values_against(present, absent, nodes, weights, out)
+    return out
 
 
 def _groups(

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mercer._files import atomic
+from mercer._typing import Model, Objects, SampleWeights, Targets
 from mercer.exceptions import MissingDependency
 from mercer.report import leaderboard, phrases, text
-from mercer.report.proof.statements import CarriedProof
+from mercer.report.proof.statements import CarriedProof, carried_proof
 from mercer.report.record import Record
 
 _TRUST = {
@@ -23,6 +24,13 @@ _TRUST = {
     "unknown": "Not judged",
 }
 
+VERIFIER = (
+    *("reading", "digest", "kernels", "definite", "products"),
+    *("margins", "losses", "weights", "residuals", "landmarks"),
+    *("proof", "page"),
+)
+"""The parts of the verifier in their order: the tables of the judges come after these."""
+
 
 def render(record: Record, proof: CarriedProof | None = None) -> str:
     """Return the report as the text of an HTML page that loads nothing.
@@ -31,7 +39,7 @@ def render(record: Record, proof: CarriedProof | None = None) -> str:
     and scripts act, by their hashes. With a ``proof`` the page carries the training data and a
     verifier that checks the certificate in the browser.
     """
-    style, script, verifier = _asset("style.css"), _asset("script.js"), _asset("verifier.js")
+    style, script, verifier = _asset("style.css"), _asset("script.js"), verifier_script()
     page: str = (
         _environment()
         .get_template("report.html")
@@ -79,6 +87,66 @@ def write_report(
     return Path(path)
 
 
+def render_proof(proof: CarriedProof, title: str) -> str:
+    """Return a page that holds a proof and its verifier, and nothing else."""
+    style, verifier = _asset("style.css"), verifier_script()
+    page: str = (
+        _environment()
+        .get_template("proof_page.html")
+        .render(
+            title=title,
+            carried=proof,
+            style=style,
+            style_hash=_hash(style),
+            verifier=verifier,
+            verifier_hash=_hash(verifier),
+        )
+    )
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def write_proof(
+    model: Model,
+    X: Objects,
+    y: Targets,
+    path: str | os.PathLike[str],
+    *,
+    sample_weight: SampleWeights = None,
+    title: str | None = None,
+) -> Path:
+    """Write a page that proves how near a fitted machine is to the best one; return its path.
+
+    The page carries the training data as the machine has seen them, its answer, and a verifier
+    that computes the certificate anew in the browser; ``mercer verify`` does the same in Python.
+    **Whoever has the page has the data.** It is written only if a verifier confirms it.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted machine of mercer with a certificate.
+    X, y
+        What it was fitted on; ``y`` is None for a one-class machine.
+    path : str or path
+        The file: a page of HTML.
+    sample_weight : array of shape (n,), optional
+        The weights that it was fitted with.
+    title : str, optional
+        The heading; the name of the machine by default.
+
+    Examples
+    --------
+    >>> from mercer import SVC, load_data, write_proof
+    >>> heart = load_data("heart")
+    >>> machine = SVC(multi_class="crammer_singer").fit(heart.X, heart.y)
+    >>> write_proof(machine, heart.X, heart.y, "proof.html").name
+    'proof.html'
+    """
+    proof = carried_proof(model, X, y, sample_weight)
+    page = render_proof(proof, title or type(model).__name__)
+    atomic.write(path, [page.encode("utf-8")])
+    return Path(path)
+
+
 def write_page(template: str, path: str | os.PathLike[str], **values: Any) -> Path:
     """Write another page in the style of a report, from a template and its values."""
     style = _asset("style.css")
@@ -123,6 +191,13 @@ def _environment() -> Any:
         zip=zip,
     )
     return environment
+
+
+@cache
+def verifier_script() -> str:
+    """Return the verifier of proofs in JavaScript, whose parts are files of their own."""
+    parts = "\n".join(_asset(f"verifier/{name}.js") for name in VERIFIER)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 @cache

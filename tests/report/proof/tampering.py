@@ -59,9 +59,25 @@ def _size(random):
     return 10.0 ** random.uniform(-6, 1) * random.choice([-1, 1])
 
 
+def _problem(proof, random):
+    """Return a problem, or a part of one."""
+    found = [part for one in proof["problems"] for part in one.get("parts", [one])]
+    return found[random.integers(len(found))]
+
+
+ANSWERS = ("multipliers", "coefficients", "w", "values", "biases")
+CODED = (
+    *("logistic", "linear logistic", "mode of a process", "classes on landmarks"),
+    *("linear, Crammer–Singer", "Crammer–Singer SVM", "Weston–Watkins SVM"),
+)
+"""Problems whose targets are numbers of classes."""
+
+
 def _multiplier(proof, random):
-    problem = proof["problems"][random.integers(len(proof["problems"]))]
-    name = "multipliers" if "multipliers" in problem else "coefficients"  # those of landmarks
+    problem = _problem(proof, random)
+    names = [name for name in ANSWERS if name in problem and problem[name]["shape"] != [0]]
+    # Mostly the multipliers themselves, or the coefficients that they are made of.
+    name = names[0] if random.integers(3) else names[random.integers(len(names))]
     _change(
         problem, name, random,
         lambda old, all_of_them: old + _size(random) * max(abs(all_of_them).mean(), 1e-12),
@@ -69,18 +85,22 @@ def _multiplier(proof, random):
 
 
 def _label(proof, random):
-    problem = proof["problems"][random.integers(len(proof["problems"]))]
+    problem = _problem(proof, random)
     kind = problem["kind"]
-    if kind in ("C-SVC", "ν-SVC") or problem.get("classes"):
+    signed = "C-SVC" in kind or kind in ("ν-SVC", "linear, ℓ₁") or "hinge" in kind
+    if signed or problem.get("classes"):
         _change(problem, "targets", random, lambda old, _: -old)
-    elif kind == "logistic":
+    elif kind in CODED:
         _change(problem, "targets", random, lambda old, _: 1.0 if old == 0 else 0.0)
     else:
-        _change(problem, "targets", random, lambda old, ys: old + _size(random) * ys.std())
+        _change(problem, "targets", random, lambda old, ys: old + _size(random) * (ys.std() or 1.0))
 
 
 def _row(proof, random):
-    if proof["samples"]:
+    problem = _problem(proof, random)
+    if "edge_weights" in problem and random.integers(2):
+        _change(problem, "edge_weights", random, lambda old, ws: old * (1 + _size(random)))
+    elif proof["samples"]:
         sample = proof["samples"][random.integers(len(proof["samples"]))]
         _change(sample, "values", random, lambda old, xs: old + _size(random) * xs.std())
     else:

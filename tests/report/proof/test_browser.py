@@ -35,7 +35,11 @@ def checked(browser, tmp_path):  # noqa: F811
 
 QUICK = (
     *("svc", "svc_on_words", "nusvc", "svr", "nusvr", "ridge", "ridge_on_landmarks"),
-    *("linear", "logistic_two_classes"),
+    *("linear", "logistic_two_classes", "svc_hard", "svc_on_landmarks", "svc_negative_distance"),
+    *("crammer_singer", "weston_watkins_with_biases", "weighing", "process_of_classes"),
+    *("streamed_hinge", "streamed_logistic", "few_labels", "few_labels_hinge", "linear_sparse"),
+    *("linear_joint", "logistic_sparse", "logistic_free", "lasso", "norm_3", "norm_in_ball_1"),
+    *("penalty_huber", "penalty_quantile"),
 )
 """One machine for each kind of problem, and one with a matrix; the others are among the attacks."""
 

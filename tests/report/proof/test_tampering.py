@@ -8,12 +8,15 @@ from mercer.kernels.definite import Definite
 from mercer.kernels.expression import parse_kernel
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
+from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
+from mercer.problems.unbiased import unbiased_classifier
 from mercer.report.verifier.page import read_array, read_number
 from mercer.report.verifier.verdict import verify, verify_page
 from tests.report.proof import machines
 from tests.report.proof.tampering import CLAIM, WAYS, proof_of, tampered
 
+JOINT = {posed.name: posed for posed in (CrammerSinger, WestonWatkins)}
 NAMES = [name for name in machines.CASES if name != "nusvc_hulls_meet"]
 
 
@@ -32,13 +35,19 @@ def judged_by_mercer(proof):
         X, y = read_array(proof["samples"][sample]["values"]), data["targets"]
         rows = data.get("rows", np.arange(len(X))).astype(int)
         K = GivenGram(parse_kernel(gram["text"])(X)[np.ix_(rows, rows)], Definite.POSITIVE)
-        beta, biases = data["multipliers"], data["biases"]
+        beta, biases = data["multipliers"], data.get("biases")
+        C = data.get("C", np.full(len(y), np.inf))  # a hard problem has no prices
         if problem["kind"] == "C-SVC":
-            parts.append(qp.classifier(y, data["C"]).certify(beta, K, biases=biases))
+            parts.append(qp.classifier(y, C).certify(beta, K, biases=biases))
         elif problem["kind"] == "ε-SVR":
-            posed = qp.regressor(y, data["C"], problem["epsilon"])
+            posed = qp.regressor(y, C, problem["epsilon"])
             parts.append(posed.certify(beta, K, biases=biases))
-        elif problem["kind"] == "ridge":
+        elif problem["kind"] == "C-SVC without bias":
+            parts.append(unbiased_classifier(y, C).certify(beta, K))
+        elif problem["kind"] in JOINT and not problem["free"]:
+            posed = JOINT[problem["kind"]](y.astype(int), C, beta.shape[1])
+            parts.append(posed.certify(beta, K))
+        elif problem["kind"] == "ridge" and "weights" in data:
             posed = RidgeProblem(
                 y[:, None], np.array([problem["lambda"]]), data["weights"], problem["intercept"]
             )
@@ -74,7 +83,8 @@ def _still_true(page, verdict):
     """Assert that all that a page prints is right but for rounding, each in its own unit."""
     data = [
         {k: read_array(v) for k, v in problem.items() if isinstance(v, dict)}
-        for problem in proof_of(page)["problems"]
+        for whole in proof_of(page)["problems"]
+        for problem in whole.get("parts", [whole])
     ]
     targets = max(1.0, *(np.abs(one["targets"]).max() for one in data))
     costs = max(1.0, *(np.abs(one["C"]).max() for one in data if "C" in one), 1.0)

@@ -339,10 +339,8 @@ class GaussianProcessRegressor(
             precision, variance = self._posterior.leave_one_out()
         mean = self.y_train_ - self.alpha_ / precision.reshape(shape)
         std = np.sqrt(variance).reshape(shape) * self._y_train_std
-        return Prediction(
-            mean * self._y_train_std + self._y_train_mean,
-            np.array(np.broadcast_to(std, mean.shape)),
-        )
+        values = mean * self._y_train_std + self._y_train_mean
+        return Prediction(values, np.array(np.broadcast_to(std, mean.shape)))
 
     def log_marginal_likelihood(
         self, theta: ArrayLike | None = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -362,8 +360,7 @@ class GaussianProcessRegressor(
     def theta_(self) -> dict[str, float]:
         """The parameters that were learnt, by name."""
         check_is_fitted(self, "alpha_")
-        values = self._kernel.free_parameters()
-        return {name: values[name] for name in self._names}
+        return {name: self._kernel.free_parameters()[name] for name in self._names}
 
     def flat_parameters(self) -> list[str]:
         """Return the parameters that the data say next to nothing about.
@@ -397,8 +394,14 @@ class GaussianProcessRegressor(
         columns, dual = (a.reshape(len(targets), -1) for a in (targets, self.alpha_))
         if self._posterior is not None:
             return self._posterior.judge(points, columns, dual)
-        problem = MeanProblem(columns, self._noise_variances + self.jitter_)
-        return problem.certify(dual, Gram(self._kernel, points, dtype=np.float64))
+        kernel, noise = self.covariance()
+        return MeanProblem(columns, noise).certify(dual, Gram(kernel, points, dtype=np.float64))
+
+    def covariance(self) -> tuple[Kernel, Array]:
+        """Return the kernel, that of landmarks where there are some, and the noise of each row."""
+        if self._posterior is not None:
+            return self._posterior.approximation, self._posterior.noise
+        return self._kernel, np.broadcast_to(self._noise_variances + self.jitter_, len(self.alpha_))
 
     def function_expansion(self) -> tuple[Expansion, Array]:
         """Return the means of the targets as sums over points, and their constants."""
@@ -407,8 +410,8 @@ class GaussianProcessRegressor(
 
     def least_squares_system(self) -> tuple[Expansion, Array, Array] | None:
         """Return f, b and the D of (K + D) a = y − b; None on landmarks."""
-        added = np.broadcast_to(self._noise_variances + self.jitter_, len(self.alpha_))
-        return None if self._posterior is not None else (*self.function_expansion(), added)
+        system = (*self.function_expansion(), self.covariance()[1])
+        return None if self._posterior is not None else system
 
     def expansion_of_rows(self) -> tuple[Array, Array]:
         """Return the coefficients of all training rows and the constants, one for each target."""
@@ -424,15 +427,12 @@ class GaussianProcessRegressor(
 
     def _likelihood(self, theta: Array, gradient: bool) -> Any:
         if self._posterior is not None:
-            return likelihood_of(self._landmark_evidence(), self._scales)(theta, gradient)
+            points, columns = self._train_points, self.y_train_.reshape(len(self.y_train_), -1)
+            named = self._kernel, points, self._posterior.approximation.points, self._names
+            through = LandmarkEvidence(*named, columns, self._noise_variances)
+            return likelihood_of(through, self._scales)(theta, gradient)
         evidence = self._evidence()
         return evidence.value_and_gradient(theta) if gradient else np.float64(evidence.value(theta))
-
-    def _landmark_evidence(self) -> LandmarkEvidence:
-        assert self._posterior is not None
-        points, landmarks = self._train_points, self._posterior.approximation.points
-        columns, noise = self.y_train_.reshape(len(points), -1), self._noise_variances
-        return LandmarkEvidence(self._kernel, points, landmarks, self._names, columns, noise)
 
     def _read(self, X: Objects, y: Targets) -> tuple[Objects, Array]:
         self._require_targets(y)

@@ -28,7 +28,7 @@ from mercer._files.fields import (
     WrongState,
 )
 from mercer._sklearn import Interval, StrOptions, check_targets
-from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, Targets
+from mercer._typing import Array, BoolArray, IntArray, Labels, Objects, SampleWeights, Targets
 from mercer.estimators.base import _check_rows
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnProbabilities
@@ -37,7 +37,7 @@ from mercer.estimators.gp.gp_kernels import Parameters, parameters_of
 from mercer.estimators.gp.gp_landmarks import LandmarkLatent, LandmarkPosterior, LatentFunction
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.state import ROWS
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.kernel_family import KernelFamily
 from mercer.gram.radial_sum import values_between
 from mercer.kernels.base import Kernel
@@ -82,6 +82,9 @@ class Latent(LatentFunction):
         super().check_state()
         if not (np.diagonal(self.factor) > 0).all():
             raise WrongState("the parts of a latent function do not fit")
+
+    def coefficients(self, points: Points) -> Array:
+        return self.weights
 
     def mean(self, points: Points) -> Array:
         """Return the means of the latent function at new points."""
@@ -227,6 +230,22 @@ class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianPro
         self.certificate_ = Certificate.total([certificate for _, certificate in found])
         self.log_marginal_likelihood_value_ = float(np.mean([part.value for part in self.latents_]))
         return self
+
+    def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
+        """Judge the modes from the training data alone."""
+        parts = [latent.judge(points, own) for latent, points, own in self.state_modes(X, y)]
+        return Certificate.total(parts).under("")
+
+    def state_modes(
+        self, X: Objects, y: Targets
+    ) -> list[tuple[Latent | LandmarkLatent, Points, Array]]:
+        """Return each latent function with its training points and their labels 0 and 1."""
+        points, labels = self._new_points(X), np.asarray(y).ravel()
+        if len(labels) != len(points) or not np.isin(labels, self.classes_).all():
+            raise InvalidInput("certify: y has to hold the classes that the process was fitted on.")
+        parts = self._problems(np.searchsorted(self.classes_, labels))
+        pairs = zip(self.latents_, parts, strict=True)
+        return [(latent, points.take(rows), own.astype(float)) for latent, (rows, own) in pairs]
 
     def predict(self, X: Objects) -> Labels:
         """Return the class of each object."""

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.special import expit
 
 from mercer._files.fields import TEXT, A, ListOf, Number, Numbers, State, WrongState
 from mercer._typing import Array, IntArray
 from mercer.estimators.gp.gp_kernels import Parameters
+from mercer.gram.computed import Gram
 from mercer.gram.kernel_family import KernelFamily
 from mercer.kernels.base import Kernel
 from mercer.kernels.evaluation import Evaluator, Pairs
@@ -26,7 +28,7 @@ from mercer.landmarks.landmark_evidence import (
 from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.landmarks.nystrom_kernel import NystromKernel
 from mercer.problems.certificate import Certificate
-from mercer.problems.processes import MeanProblem
+from mercer.problems.processes import MeanProblem, ModeProblem
 from mercer.solvers.gp.evidence import RegressionEvidence
 from mercer.solvers.gp.evidence_ascent import Optimum, maximise
 
@@ -166,6 +168,19 @@ class LatentFunction:
         if len(self.names) != len(self.scales) or not set(self.names) <= set(free):
             raise WrongState("the parts of a latent function do not fit")
 
+    def covariance(self) -> Kernel:
+        """Return the kernel of the prior, that of landmarks where there are some."""
+        return self.kernel
+
+    def coefficients(self, points: Points) -> Array:
+        """Return the published y − π of the training points."""
+        raise NotImplementedError
+
+    def judge(self, points: Points, labels: Array) -> Certificate:
+        """Judge the mode from training points and labels 0 and 1."""
+        gram = Gram(self.covariance(), points, dtype=np.float64)
+        return ModeProblem(labels).certify(self.coefficients(points), gram)
+
 
 @dataclass(frozen=True, eq=False)
 class LandmarkLatent(LatentFunction):
@@ -183,6 +198,16 @@ class LandmarkLatent(LatentFunction):
     def moments(self, points: Points) -> tuple[Array, Array]:
         """Return the means and the variances of the latent function at new points."""
         return self.posterior.moments(points)
+
+    def covariance(self) -> NystromKernel:
+        return self.posterior.approximation
+
+    def coefficients(self, points: Points) -> Array:
+        return np.asarray(self.labels - expit(self.mean(points)))
+
+    def judge(self, points: Points, labels: Array) -> Certificate:
+        coef, gram = self.coefficients(points), LandmarkGram.of(self.covariance().basis, points)
+        return gram.declare(ModeProblem(labels).certify(coef, gram), coef)
 
     def evidence(self, max_iter: int) -> LandmarkLaplace:
         """Return the evidence as a function of the parameters of the kernel."""

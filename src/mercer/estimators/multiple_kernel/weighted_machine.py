@@ -63,6 +63,16 @@ class Wanted(NamedTuple):
         return cls(indicators(codes, count), codes)
 
 
+class StatedKernels(NamedTuple):
+    """Points, kernels on one scale, the joint problem on them, and the published answer."""
+
+    points: Points
+    kernels: list[Kernel]
+    problem: MultipleKernelProblem
+    value: WeightedMultipliers
+    biases: list[Array]
+
+
 class PublishedAnswer(NamedTuple):
     """Problems with the rows that they are about, and multipliers and biases of each."""
 
@@ -239,8 +249,25 @@ class WeightedMachine(SupportVectorMachine):
         gram = BaseKernels(self.kernels_, self._scales).fresh(training.points)
         return self._joint_problem(parts).prove(value, gram, biases)
 
+    def state_jointly(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> StatedKernels:
+        """State the problem of weights and machine together, and the published answer."""
+        training = self._training_of(X, y, sample_weight)
+        parts, multipliers, biases = self._published(training)
+        value = WeightedMultipliers(self.weights_ * self._scales, multipliers)
+        pairs = zip(self.kernels_, self._scales, strict=True)
+        kernels = [(1 / scale) * kernel for kernel, scale in pairs]
+        return StatedKernels(
+            training.points, kernels, self._joint_problem(parts), value, list(biases)
+        )
+
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Certificate:
         """Judge the fitted machine on its training data, as :func:`mercer.certify` does."""
+        parts = self._judge_training(self._training_of(X, y, sample_weight))
+        joint: Certificate | None = self.__dict__.pop("_judged_jointly", None)
+        return (joint or Certificate.total(parts)).under("")
+
+    def _training_of(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Training:
+        """Return the training data as the fit saw them."""
         count = num_samples(X)
         if count != self.shape_fit_[0]:
             raise InvalidInput(
@@ -249,9 +276,7 @@ class WeightedMachine(SupportVectorMachine):
             )
         targets, weights = self._stated_targets(FitData(y, sample_weight, count))
         points = self._encode(self._read_new(X))[1]
-        parts = self._judge_training(Training(points, targets, weights, [], self.tol))
-        joint: Certificate | None = self.__dict__.pop("_judged_jointly", None)
-        return (joint or Certificate.total(parts)).under("")
+        return Training(points, targets, weights, [], self.tol)
 
     def _published(self, training: Training) -> PublishedAnswer:
         """Return the problems, and what the fitted attributes say of them."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -60,6 +60,15 @@ class FittedFunctions:
     coef: Array
     bias: Array
     values: Array
+
+
+class StatedFunctions(NamedTuple):
+    """The matrix and the graph of all points, the problems on them, and the published answers."""
+
+    gram: Gram
+    graph: NeighbourGraph
+    problems: list[ManifoldProblem]
+    answer: ManifoldFunctions
 
 
 @parameters
@@ -200,8 +209,12 @@ class LaplacianMachine(JudgedMachine, NamedKernelMachine):
         return self._judge_points(points, pose).under("")
 
     def _judge_points(self, points: Points, pose: Pose) -> Certificate:
+        stated = self.state_functions(points, pose)
+        return ManifoldProblems(stated.problems).certify(stated.answer, stated.gram)
+
+    def state_functions(self, points: Points, pose: Pose) -> StatedFunctions:
+        """State the problems of the machine and its answers, on a matrix and a graph made anew."""
         gram = Gram(self.kernel_, points, dtype=np.float64)
         graph = neighbour_graph(gram, self.n_neighbors, self.weights)
-        problems = ManifoldProblems(pose(self._roughness(graph)))
         answer = ManifoldFunctions(self._columns(), np.atleast_1d(self.intercept_))
-        return problems.certify(answer, gram)
+        return StatedFunctions(gram, graph, pose(self._roughness(graph)), answer)

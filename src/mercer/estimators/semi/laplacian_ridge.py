@@ -178,10 +178,14 @@ class LaplacianRidge(DrawnRegressor, MultiOutputMixin, RegressorMixin, Laplacian
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""
+        return self._certify(X, sample_weight, self.pose_targets(y))
+
+    def pose_targets(self, y: Targets) -> Pose:
+        """Return what makes the problems of the targets that the machine was fitted on."""
         Y = np.asarray(y, dtype=np.float64)
         if Y.shape != self.dual_coef_.shape:
             raise InvalidInput(
                 f"certify: y of shape {Y.shape} is not what the model was fitted on: "
                 f"{self.dual_coef_.shape}."
             )
-        return self._certify(X, sample_weight, self._pose(Y.reshape(len(Y), -1)))
+        return self._pose(Y.reshape(len(Y), -1))

@@ -276,6 +276,10 @@ class LaplacianSVC(DrawnClassifier, ClassifierMixin, LaplacianMachine):
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""
+        return self._certify(X, sample_weight, self.pose_targets(y))
+
+    def pose_targets(self, y: Targets) -> Pose:
+        """Return what makes the problems of the labels that the machine was fitted on."""
         labels, labelled = partial_labels(y, self.unlabelled)
         if len(labels) != self.dual_coef_.shape[1]:
             raise InvalidInput(
@@ -284,4 +288,4 @@ class LaplacianSVC(DrawnClassifier, ClassifierMixin, LaplacianMachine):
             )
         if set(labels[labelled].tolist()) != set(self.classes_.tolist()):
             raise InvalidInput("certify: y has to hold the classes that the model was fitted on.")
-        return self._certify(X, sample_weight, self._pose(labels, labelled))
+        return self._pose(labels, labelled)

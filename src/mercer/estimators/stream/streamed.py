@@ -276,6 +276,11 @@ class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
             self._await_judgement(Training(X, y, weights, runs, OPTIMAL_GAP))
         warn_early(type(self).__name__, found.status)
 
+    @property
+    def expansion_points(self) -> Points:
+        """The landmarks, over which the functions are sums."""
+        return self._landmark_points
+
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
         """Return the certificate of the fitted machine, computed from its training data."""
         raise NotImplementedError

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._files.fields import LABELS, Numbers, State
 from mercer._sklearn import Interval, StrOptions, check_targets
-from mercer._typing import Array, Objects, SampleWeights, Targets
+from mercer._typing import Array, IntArray, Objects, SampleWeights, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnClassifier
 from mercer.estimators.on_landmarks import judge_classes, publish_classes, solve_classes
@@ -178,20 +178,21 @@ class StreamedClassifier(DrawnClassifier, ClassifierMixin, StreamedMachine):
         return self
 
     def judge(self, X: Objects, y: Targets, sample_weight: SampleWeights) -> Certificate:
-        loss, chunks = (
-            LOSSES[self.loss](len(self.classes_)),
-            self._judged_pieces(X, y, sample_weight),
-        )
+        loss = LOSSES[self.loss](len(self.classes_))
+        chunks = self._judged_pieces(X, y, sample_weight)
         if chunks is not None:
             return judge_class_pieces(self, self._landmark_points, loss, self._labelled(chunks))
         X = self._check_objects(X, False)
         labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
+        weights = self.weights_of(labels, sample_weight)
+        return judge_classes(self, self._landmark_points, loss, X, labels, weights)
+
+    def weights_of(self, labels: IntArray, sample_weight: SampleWeights) -> Array:
+        """Return the weights of rows with these numbers of classes, those of classes included."""
         weights = read_weights(sample_weight, len(labels))
         totals = np.bincount(labels, weights, len(self.classes_))
         factors = self._class_factors(totals.tolist())
-        if factors is not None:
-            weights = weights * factors[labels]
-        return judge_classes(self, self._landmark_points, loss, X, labels, weights)
+        return weights if factors is None else weights * factors[labels]
 
     def decision_function(self, X: Objects) -> Array:
         """Return f + b: shape (m,) for two classes, else (m, classes)."""

@@ -12,8 +12,10 @@ import numpy as np
 from mercer._typing import Array
 from mercer.gram.feature_gram import gram_of
 from mercer.kernels.base import Kernel
+from mercer.kernels.evaluation import Evaluator, Pairs
 from mercer.kernels.expression import format_kernel
 from mercer.kernels.points import Points
+from mercer.landmarks.nystrom_kernel import NystromKernel
 from mercer.report.proof.kernel_settings import NotOnVectors, settings
 from mercer.report.verifier.verdict import FORMAT
 
@@ -25,6 +27,15 @@ def stored(values: Any) -> Stored:
     array = np.ascontiguousarray(values, dtype="<f8")
     packed = base64.b64encode(zlib.compress(array.tobytes(), 6)).decode("ascii")
     return {"shape": list(array.shape), "data": packed}
+
+
+def packed_problem(kind: str, arrays: dict[str, Any], **settings: Any) -> Stored:
+    """Return a problem as plain data: its arrays as text, and its numbers as they are."""
+    return {
+        "kind": kind,
+        **settings,
+        **{name: stored(values) for name, values in arrays.items()},
+    }
 
 
 @dataclass(eq=False)
@@ -50,29 +61,40 @@ class Document:
         self.samples.append({"values": stored(values)})
         return len(self.samples) - 1
 
-    def add_landmarks(self, kernel: Kernel, points: Points, count: int) -> int:
-        """Store a kernel with its rows, of which the first ``count`` are landmarks."""
-        own = {"landmarks": count, "kernel": settings(kernel, points, self.add_sample)}
-        self.grams.append({"rows": len(points), "text": _text(kernel), **own})
+    def add_landmarks(self, kernel: Kernel, landmarks: Points, points: Points) -> int:
+        """Store a kernel with its rows below landmarks, or its values between both."""
+        both, count = landmarks.join(points), len(landmarks)
+        gram: Stored = {"rows": len(both), "text": _text(kernel), "landmarks": count}
+        if not self._add_settings(gram, kernel, both):
+            pairs = Pairs(both, landmarks, None, np.float64)
+            gram["matrix"] = stored(Evaluator(kernel, pairs).dense())
+        self.grams.append(gram)
         return len(self.grams) - 1
 
     def add_gram(self, kernel: Kernel, points: Points) -> int:
         """Store a kernel with its rows, or its matrix where the kernel is not on vectors."""
+        if type(kernel) is NystromKernel:
+            return self.add_landmarks(kernel.kernel, kernel.points, points)
         gram: Stored = {"rows": len(points), "text": _text(kernel)}
-        before = len(self.samples)
-        try:
-            gram["kernel"] = settings(kernel, points, self.add_sample)
-        except NotOnVectors:
-            del self.samples[before:], self._known[before:]
+        if not self._add_settings(gram, kernel, points):
             K = gram_of(kernel, points).dense(np.float64)
             gram["matrix"] = stored(((K + K.T) / 2)[np.tril_indices(len(K))])
         self.grams.append(gram)
         return len(self.grams) - 1
 
+    def _add_settings(self, gram: Stored, kernel: Kernel, points: Points) -> bool:
+        """Store the settings of a kernel with its samples, if it is one that verifiers know."""
+        before = len(self.samples)
+        try:
+            gram["kernel"] = settings(kernel, points, self.add_sample)
+        except NotOnVectors:
+            del self.samples[before:], self._known[before:]
+            return False
+        return True
+
     def add_problem(self, kind: str, *, arrays: dict[str, Any], **settings: Any) -> None:
-        """Store a problem: its arrays, and its numbers as they are."""
-        packed = {name: stored(values) for name, values in arrays.items()}
-        self.problems.append({"kind": kind, **settings, **packed})
+        """Store a problem."""
+        self.problems.append(packed_problem(kind, arrays, **settings))
 
     def plain(self) -> dict[str, Any]:
         """Return the proof as plain data for JSON."""
