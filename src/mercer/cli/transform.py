@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli import options, reading
+from mercer.cli import options, table_options
 from mercer.cli.screen import consoles, safe, show_facts, show_list, show_paths
 
 
@@ -33,11 +33,11 @@ def transform(
     beside: Annotated[
         bool, typer.Option("--beside", metavar=" ", help="Put the columns of DATA before them.")
     ] = False,
-    drop: reading.Drop = None,
-    kind: reading.Kind = None,
-    missing: reading.Missing = None,
-    encoding: reading.Encoding = None,
-    delimiter: reading.Delimiter = None,
+    drop: table_options.Drop = None,
+    kind: table_options.Kind = None,
+    missing: table_options.Missing = None,
+    encoding: table_options.Encoding = None,
+    delimiter: table_options.Delimiter = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -57,7 +57,7 @@ def transform(
         check_output(page, is_report, force)
     from mercer.study.components import find_components
 
-    table = reading.read(
+    table = table_options.read(
         data, False if target is None else target, encoding=encoding, delimiter=delimiter,
         drop=drop, kind=kind, missing=missing,
     )  # fmt: skip

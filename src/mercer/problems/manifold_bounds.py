@@ -22,7 +22,7 @@ from mercer._typing import Array
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON
 from mercer.problems.design_products import SPARE_TERMS, sum_bound
-from mercer.problems.products import Product
+from mercer.problems.products import BoundedProduct
 
 if TYPE_CHECKING:
     from mercer.problems.manifold import DualPoint, ManifoldProblem
@@ -34,8 +34,8 @@ def bounded(
     coef: Array,
     bias: float,
     point: DualPoint,
-    f: Product,
-    image: Product,
+    f: BoundedProduct,
+    image: BoundedProduct,
 ) -> Certificate:
     """Return a certificate whose interval has the optimum inside, rounding included.
 
@@ -49,7 +49,7 @@ def bounded(
     return replace(judged, rounding=max(above, below) + spare)
 
 
-def _of_primal(problem: ManifoldProblem, coef: Array, bias: float, f: Product) -> float:
+def _of_primal(problem: ManifoldProblem, coef: Array, bias: float, f: BoundedProduct) -> float:
     """Return how far the primal value of f = Kc may be off."""
     values, off = f.f, f.errors
     u = values[problem.rows]
@@ -69,7 +69,7 @@ def _of_primal(problem: ManifoldProblem, coef: Array, bias: float, f: Product) -
     )
 
 
-def _of_dual(problem: ManifoldProblem, point: DualPoint, image: Product) -> float:
+def _of_dual(problem: ManifoldProblem, point: DualPoint, image: BoundedProduct) -> float:
     """Return how far the dual value of β, s and γ = (β − Rs)/a may be off."""
     beta, s, gamma, a = point.beta, point.values, point.coef, problem.penalty
     rough, rough_off = problem.roughness.with_bound(s)
@@ -84,7 +84,7 @@ def _of_dual(problem: ManifoldProblem, point: DualPoint, image: Product) -> floa
     )
 
 
-def _price_of_sum(problem: ManifoldProblem, point: DualPoint, image: Product) -> float:
+def _price_of_sum(problem: ManifoldProblem, point: DualPoint, image: BoundedProduct) -> float:
     """Return what the dual value loses where β is moved at one label until Σβ = 0; ∞ if it cannot.
 
     Moved by −Δ at label i it changes by −Δ(hᵢ − (Kγ)ᵢ) − ½Δ²(cᵢ + Kᵢᵢ/a), h and c being the slope
