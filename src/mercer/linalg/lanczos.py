@@ -10,8 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike
 from scipy import linalg
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from mercer._typing import Array
+
+_LOOKING = 20
+"""Steps that look for what ARPACK has missed: they tell eigenvalues of 700 rows 2 % apart."""
+_SHARPEST = 2_000
+"""Residuals, in units of the rounding of one number, below which rounding rules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +68,7 @@ def leading_eigenpairs(
     """
     random = np.random.default_rng(0) if random is None else random
     eps = float(np.finfo(dtype).eps)
-    goal = max(tol, 2000 * eps)
+    goal = max(tol, _SHARPEST * eps)
     width = min(size, block or count + max(2, count // 2))
     limit = min(size, max(2 * count + 10 * width, 160))
     basis = np.empty((size, limit), dtype=dtype, order="F")
@@ -110,6 +116,61 @@ def leading_eigenpairs(
                 basis[:, :used], images[:, :used] = Q @ best, W @ best
                 T[:] = 0.0
                 T[:used, :used] = np.diag(theta[:used])
+
+
+def eigenpairs_by_vectors(
+    multiply: Callable[[Array], Array],
+    size: int,
+    count: int,
+    *,
+    tol: float = 0.0,
+    random: np.random.Generator | np.random.RandomState,
+) -> Eigenpairs | None:
+    """Return the ``count`` largest eigenvalues of A ≥ 0 by ARPACK, one vector a product.
+
+    Where the products are those of a dense matrix with BLAS, one vector costs no more for each than
+    a block, and fewer do. But one vector sees one direction of each eigenvalue: of those that are
+    there several times it may miss some. Steps on what it has left look for these; None says that
+    there are some, or that ARPACK did not end.
+    """
+    goal = max(tol, _SHARPEST * float(np.finfo(np.float64).eps))
+    operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+    try:
+        values, vectors = eigsh(operator, count, v0=random.standard_normal(size), tol=goal)
+    except ArpackError:
+        return None
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if _largest_beside(multiply, vectors, random.standard_normal(size)) > values[-1]:
+        return None
+    residuals = np.linalg.norm(multiply(vectors) - vectors * values, axis=0)
+    return Eigenpairs(values, vectors, residuals, 0, converged=True)
+
+
+def _largest_beside(multiply: Callable[[Array], Array], V: Array, start: Array) -> float:
+    """Return about the largest eigenvalue of A beside eigenvectors V, by a few steps of Lanczos."""
+    steps = min(_LOOKING, len(start) - V.shape[1])
+    basis = np.empty((steps, len(start)))
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    q: Array = start - V @ (V.T @ start)
+    for step in range(steps):
+        length = float(np.linalg.norm(q))
+        if step:
+            beside[step - 1] = length
+        if length <= _SHARPEST * np.finfo(np.float64).eps * float(
+            np.abs(diagonal).max(initial=0.0)
+        ):
+            steps = step
+            break
+        basis[step] = q / length
+        q = multiply(basis[step])
+        diagonal[step] = basis[step] @ q
+        Q = basis[: step + 1]
+        q = q - V @ (V.T @ q)
+        q = q - (Q @ q) @ Q
+    if not steps:
+        return 0.0
+    found = linalg.eigvalsh_tridiagonal(diagonal[:steps], beside[: steps - 1])
+    return float(found[-1])
 
 
 def _ritz_pairs(Q: Array, W: Array, theta: Array, Y: Array, products: int) -> Eigenpairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -12,11 +13,18 @@ from sklearn.utils.extmath import svd_flip
 
 from mercer import _parallel
 from mercer._typing import Array, Matrix
-from mercer.linalg.lanczos import leading_eigenpairs, randomised_range
+from mercer.linalg.lanczos import (
+    eigenpairs_by_vectors,
+    leading_eigenpairs,
+    randomised_range,
+)
 from mercer.linalg.scatter import scatter
 
 _CHUNK = 2048
 """Rows whose squares are summed at once: some MB, far less than the data."""
+
+_HARMLESS = 100
+"""Squared means of up to this many variances cost two digits of sixteen."""
 
 _SMALL = 1_000
 """Columns up to which a covariance matrix is decomposed by one thread."""
@@ -102,19 +110,31 @@ def lanczos_components(
     n, d = X.shape
     A = _Centred(X, mean)
     if d <= n:
-        pairs = leading_eigenpairs(
-            lambda V: A.transposed(A.times(V)), d, count, tol=tol, random=random, dtype=X.dtype
-        )
-        U, s, Vt = linalg.svd(A.times(pairs.vectors), full_matrices=False)
-        Vt = Vt @ pairs.vectors.T
+        vectors = _leading(lambda V: A.transposed(A.times(V)), d, count, tol, random, X)
+        U, s, Vt = linalg.svd(A.times(vectors), full_matrices=False)
+        Vt = Vt @ vectors.T
     else:
-        pairs = leading_eigenpairs(
-            lambda V: A.times(A.transposed(V)), n, count, tol=tol, random=random, dtype=X.dtype
-        )
-        U, s, Vt = linalg.svd(A.transposed(pairs.vectors).T, full_matrices=False)
-        U = pairs.vectors @ U
+        vectors = _leading(lambda V: A.times(A.transposed(V)), n, count, tol, random, X)
+        U, s, Vt = linalg.svd(A.transposed(vectors).T, full_matrices=False)
+        U = vectors @ U
     U, Vt = svd_flip(U, Vt, u_based_decision=False)
     return Decomposition(s**2 / (n - 1), Vt, A.variance(), U * s)
+
+
+def _leading(
+    multiply: Callable[[Array], Array],
+    size: int,
+    count: int,
+    tol: float,
+    random: np.random.RandomState,
+    X: Matrix,
+) -> Array:
+    """Return the leading eigenvectors of a product of the data with themselves."""
+    if not sparse.issparse(X) and X.dtype == np.float64 and count < size:
+        pairs = eigenpairs_by_vectors(multiply, size, count, tol=tol, random=random)
+        if pairs is not None:
+            return pairs.vectors
+    return leading_eigenpairs(multiply, size, count, tol=tol, random=random, dtype=X.dtype).vectors
 
 
 def randomised_components(
@@ -147,7 +167,10 @@ class _Centred:
         return np.asarray(self.X @ V - self.mean @ V)
 
     def transposed(self, V: Array) -> Array:
-        return np.asarray(self.X.T @ V) - np.outer(self.mean, V.sum(axis=0))
+        sums = V.sum(axis=0)
+        return np.asarray(self.X.T @ V) - (
+            np.outer(self.mean, sums) if V.ndim == 2 else self.mean * sums
+        )
 
     def variance(self) -> float:
         """Return the sum of the variances of all columns."""
@@ -155,6 +178,11 @@ class _Centred:
         if sparse.issparse(self.X):
             squares = float(self.X.multiply(self.X).sum())
             return float((squares - n * float(self.mean @ self.mean)) / (n - 1))
+        if self.X.dtype == np.float64:
+            flat, means = self.X.ravel(order="K"), n * float(self.mean @ self.mean)
+            spread = float(np.einsum("i,i->", flat, flat)) - means
+            if means <= _HARMLESS * spread:
+                return float(spread / (n - 1))
         chunks = range(0, n, _CHUNK)
         total = sum(
             float(np.square(self.X[i : i + _CHUNK] - self.mean).sum(dtype=np.float64))

@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from mercer import _parallel
-from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
+from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS
@@ -48,7 +48,11 @@ _ROUGH = Budget(tol=1e-3, max_iter=50)
 
 @parameters
 class LinearSources(
-    DrawnSources, AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    DrawnSources,
+    CheckedParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """What models with sources s = W(x − mean) share."""
 

@@ -21,10 +21,10 @@ from sklearn.covariance import ledoit_wolf, shrunk_covariance
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, LABELS, Maybe, Numbers, State, WrongState
 from mercer._sklearn import HasMethods, Interval, StrOptions
 from mercer._typing import Array, IntArray, Objects, Parameter, Targets
+from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.state import VECTORS, check_classes
@@ -43,7 +43,7 @@ class ClassDistances(NamedTuple):
     intra: float
 
 
-class GaussianClasses(AtomicFit, ClassifierMixin, BaseEstimator):
+class GaussianClasses(CheckedParameters, ClassifierMixin, BaseEstimator):
     """Classes that share a covariance matrix: everything follows from linear scores."""
 
     classes_: np.ndarray[Any, Any]

@@ -50,6 +50,7 @@ from mercer.solvers.centred_spectrum import (
     lanczos_spectrum,
     randomised_spectrum,
     smallest_eigenvalue,
+    vector_spectrum,
 )
 from mercer.solvers.pre_image import nearest_pre_images
 
@@ -339,9 +340,12 @@ class KernelPCA(
         n = gram.shape[0]
         count = n if self.n_components is None else min(n, self.n_components)
         solver = self.eigen_solver
-        if solver == "auto":
-            solver = "dense" if n <= 500 or count > 0.1 * n else "lanczos"
         random = check_random_state(self.random_state)
+        if solver == "auto":
+            found = vector_spectrum(gram, count, self.tol, random, self.time_limit is None)
+            if found is not None:
+                return found
+            solver = "dense" if n <= 500 or count > 0.1 * n else "lanczos"
         if solver == "dense" or count == n or n <= _FEW_ROWS:
             return dense_spectrum(gram, count)
         if solver == "randomized":

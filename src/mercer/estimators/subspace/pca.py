@@ -17,10 +17,10 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, TEXT, Number, Numbers, State, WrongState
 from mercer._sklearn import Interval, RealNotInt, StrOptions
 from mercer._typing import Array, Axes, Matrix, Objects, Parameter, Seed, Targets
+from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 from mercer.estimators.subspace.drawn_projections import DrawnComponents
@@ -38,13 +38,21 @@ from mercer.linalg.scatter import column_sums
 
 _FLOATS = [np.float64, np.float32]
 
-_SMALL_SIDE = 1_000
-"""Rows or columns whose inner products and eigenvectors take some 0.1 s, as an iteration may."""
+_SMALL = 100
+"""Rows and columns up to which a whole decomposition takes no longer than a choice."""
+_STEP, _MORE_STEPS, _EIGENVECTORS = 24, 25, 8
+"""Costs in products of numbers inside one large product: of one in a product with a vector, which
+waits for memory; the products that an iteration needs beyond two for each component; of m³ for the
+leading eigenvectors of an m × m matrix. From 337 × 1,558 to 9,000 × 1,100."""
 
 
 @parameters
 class PCA(
-    DrawnComponents, AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    DrawnComponents,
+    CheckedParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Principal components: the orthogonal directions in which the data vary most.
 
@@ -52,8 +60,8 @@ class PCA(
     and with ``whiten=True``  t = D_k^(−1/2) U_kᵀ(x − x̄)
 
     A drop-in for scikit-learn's ``PCA``. With ``svd_solver="auto"`` the method is chosen by cost
-    and ``choice_`` says which and why. Where scikit-learn would take a randomised method, block
-    Lanczos is used, whose answer is exact up to rounding.
+    and ``choice_`` says which and why. Where scikit-learn would take a randomised method, Lanczos'
+    is used, whose answer is exact up to rounding.
 
     References: K. Pearson (1901), Philosophical Magazine 2; the noise model: M. Tipping and
     C. Bishop (1999), JRSS B 61; ``"mle"``: T. Minka (2000), NIPS.
@@ -177,10 +185,14 @@ class PCA(
             )
         reading = {"dtype": _FLOATS, "accept_sparse": ("csr", "csc")}
         # Sums of columns, which are needed anyway, tell whether all numbers are finite.
-        X = validate_data(
-            self, X, **reading, ensure_min_samples=2, force_writeable=not self.copy,
-            ensure_all_finite=False,
-        )  # fmt: skip
+        if self.copy and _is_plain(X):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            X = validate_data(
+                self, X, **reading, ensure_min_samples=2, force_writeable=not self.copy,
+                ensure_all_finite=False,
+            )  # fmt: skip
         n, d = X.shape
         sums = column_sums(X, lambda: validate_data(self, X, **reading, reset=False))
         solver, self.choice_ = _choose(self.svd_solver, X, self.n_components)
@@ -333,6 +345,11 @@ class PCA(
         return np.asarray(self.explained_variance_ratio_)
 
 
+def _is_plain(X: Objects) -> bool:
+    """Whether X is a matrix as validation would give it, of numbers that may not be finite."""
+    return type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and min(X.shape) > 1
+
+
 def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tuple[str, str]:
     """Return the method for data of this size, and the reason in words."""
     n, d = X.shape
@@ -346,8 +363,10 @@ def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tu
             "the data is the cheapest."
         )
     count = 0 if n_components is None or isinstance(n_components, str) else n_components
-    few = max(n, d) > 500 and 1 <= count < 0.2 * min(n, d)
-    if few and min(n, d) <= _SMALL_SIDE:
+    few = max(n, d) > _SMALL and 1 <= count < 0.2 * min(n, d)
+    short, long = min(n, d), max(n, d)
+    whole = short * long + _EIGENVECTORS * short * short
+    if few and whole <= _STEP * long * (2 * count + _MORE_STEPS):
         return "gram", (
             f"Eigenvectors of the inner products of the {min(n, d):,} "
             f"{'columns' if d <= n else 'rows'}: so few that their matrix costs less than the "
@@ -355,8 +374,8 @@ def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tu
         )
     if few:
         return "lanczos", (
-            f"Block Lanczos: {count:,} of {min(n, d):,} components need a few products with "
-            "the data, no whole decomposition."
+            f"Lanczos: {count:,} of {min(n, d):,} components need a few products with the data, no "
+            "whole decomposition."
         )
     return "full", (
         f"Singular value decomposition of the {n:,} × {d:,} data: small, or most components are "

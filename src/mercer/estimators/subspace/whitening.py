@@ -17,10 +17,10 @@ from sklearn.base import (
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Numbers, State, WrongState
 from mercer._sklearn import Interval, StrOptions
 from mercer._typing import Array, Objects, Targets
+from mercer.estimators.base import CheckedParameters
 from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 
@@ -28,7 +28,9 @@ _FLOATS = [np.float64, np.float32]
 
 
 @parameters
-class Whitening(AtomicFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Whitening(
+    CheckedParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Whitening: a linear map after which all directions have variance 1 and are uncorrelated.
 
     z = D^(−1/2) Uᵀ(x − x̄)  (``method="pca"``), or rotated back, z = U D^(−1/2) Uᵀ(x − x̄)
