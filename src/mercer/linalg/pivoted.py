@@ -14,7 +14,7 @@ from mercer._typing import Array, IntArray
 from mercer.exceptions import NotPositiveDefinite
 
 EPS = float(np.finfo(np.float64).eps)
-_FEWEST, _MOST = 32, 256
+_FEWEST, _MOST = 64, 256
 """Proposals of one round: fewer make more rounds, each of which reads the whole factor."""
 _BAND = 2048
 """Rows of the factor that grow at once."""
@@ -50,6 +50,7 @@ class PivotedFactor:
     left: Array
 
 
+@_parallel.one_blas_thread()  # once, not anew for each round
 def pivoted_cholesky(
     K: SymmetricRows, rank: int, random: np.random.Generator, enough: float = 0.0
 ) -> PivotedFactor:
@@ -131,25 +132,27 @@ def accept(
 ) -> tuple[IntArray, Array]:
     """Return which proposals are accepted, and the Cholesky factor of their square of H.
 
-    ``H`` is the residual matrix of all proposals; it is overwritten. ``drawn_from`` is its diagonal
-    when they were drawn, and ``scale`` the largest entry of the whole matrix.
+    ``H`` is the residual matrix of all proposals. ``drawn_from`` is its diagonal when they were
+    drawn, and ``scale`` the largest entry of the whole matrix.
     """
     least = max(scale * EPS * 64, 1e-300)
     accepted: list[int] = []
-    chances = random.random(len(H)) * drawn_from
-    columns = []
+    wanted = np.maximum(random.random(len(H)) * drawn_from, least)
+    left = np.diagonal(H).copy()
+    columns = np.empty((min(most, len(H)), len(H)))
     for i in range(len(H)):
-        if len(accepted) == most:
+        k = len(accepted)
+        if k == most:
             break
-        if not H[i, i] >= max(chances[i], least):
+        if not left[i] >= wanted[i]:
             continue
-        column = H[:, i] / math.sqrt(H[i, i])
-        H -= np.outer(column, column)
+        column = columns[k]
+        np.subtract(H[i], columns[:k, i] @ columns[:k], out=column)
+        column /= math.sqrt(left[i])
+        left -= column * column
         accepted.append(i)
-        columns.append(column)
     at = np.array(accepted, dtype=np.intp)
-    L = np.tril(np.array(columns).T[at]) if accepted else np.zeros((0, 0))
-    return at, L
+    return at, np.tril(columns[: len(at)].T[at])
 
 
 def check_sign(left: Array, scale: float) -> None:
