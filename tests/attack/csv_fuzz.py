@@ -6,7 +6,8 @@ refused with a word, in little time and memory. Run by the hundred thousand with
 
     python -m tests.attack.csv_fuzz --files 100000
 
-and repeat one of them with ``--only NUMBER``.
+and repeat one of them with ``--only NUMBER`` and the same ``--seed``. A run goes on after a finding
+and prints each.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import pyarrow
 
 import mercer
 from mercer.exceptions import MercerError
-from tests.io.model_fuzz import limit_memory
+from tests.io.model_fuzz import MOST_FINDINGS, limit_memory
 
 SECONDS = 2.0
 """CPU time that a small file may take; the size of all files is a few kilobytes."""
@@ -257,6 +258,7 @@ def main(arguments=None):
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     numbers = range(options.first, options.files) if options.only is None else [options.only]
@@ -272,15 +274,18 @@ def main(arguments=None):
         fuzzer.seen = dict.fromkeys(fuzzer.seen, 0)
         if os.path.exists("/proc/self/statm"):
             limit_memory(MEMORY)
+        ends, findings = time.monotonic() + options.seconds, 0
         for number in numbers:
             try:
                 fuzzer.attack(number, options.seed)
             except BaseException:
                 traceback.print_exc()
-                print(f"file {number} of seed {options.seed}: {fuzzer.seen}")
-                return 1
+                print(f"file {number} of seed {options.seed}: {fuzzer.seen}", flush=True)
+                findings += 1
+            if findings == MOST_FINDINGS or time.monotonic() > ends:
+                break
     print(json.dumps(fuzzer.seen))
-    return 0
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

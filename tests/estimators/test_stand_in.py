@@ -65,7 +65,15 @@ PROCESSES = (
 )
 SUBSPACES = "sklearn.decomposition:PCA sklearn.decomposition:KernelPCA"
 
-SUITES = (
+EVERY = " ".join((
+    *(MACHINES, LINEAR, "sklearn.linear_model:LogisticRegression", NETWORKS, PROCESSES, SUBSPACES),
+    *("sklearn.decomposition:FastICA", "sklearn.mixture:GaussianMixture"),
+    *("sklearn.model_selection:GridSearchCV", "sklearn.kernel_ridge:KernelRidge"),
+    "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
+))  # fmt: skip
+"""For the tests of what is made of estimators: each takes some of ours."""
+
+OWN = (
     Suite(
         "svm.tests.test_svm",
         MACHINES,
@@ -78,7 +86,6 @@ SUITES = (
             "test_linear_svm_convergence_warnings": "the toy problem is solved in fewer rounds "
             "than the two after which LIBLINEAR gives up",
             "test_probability_raises_futurewarning": NOT_DEPRECATED,
-            "test_svc_nusvc_probA_probB_deprecated": NOT_DEPRECATED,
         },
         private={
             "test_tweak_params": "_dual_coef_ has the sign of the public dual_coef_",
@@ -132,8 +139,8 @@ SUITES = (
             "the optimum, and 1e-6 is asked for",
             "test_logistic_cv_multinomial_score": "LogisticRegressionCV, which is scikit-learn's "
             "own, ends too far from the optimum",
-            "test_logistic_regression_callback_support": "L-BFGS tells callbacks of one more task "
-            "than it has steps",
+            "test_logistic_regression_callback_support": "without a step (max_iter=0) callbacks "
+            "hear of none, and of two from L-BFGS",
             "test_logistic_regression_callback_support_warning": "callbacks hear of all solvers",
         },
     ),
@@ -159,10 +166,6 @@ SUITES = (
         "gaussian_process.tests.test_gpc",
         PROCESSES,
         least=30,
-        known={
-            "test_predict_consistent_structured": "a tie: the latent function is 0 everywhere, "
-            "and probabilities of ½ are off by rounding",
-        },
     ),
     Suite(
         "decomposition.tests.test_pca",
@@ -212,6 +215,32 @@ SUITES = (
         least=25,
     ),
 )
+
+MADE_OF_ESTIMATORS = (
+    Suite("svm.tests.test_bounds", EVERY, least=10),
+    Suite("feature_selection.tests.test_rfe", EVERY, least=40),
+    Suite("feature_selection.tests.test_from_model", EVERY, least=8),
+    Suite("semi_supervised.tests.test_self_training", EVERY, least=8),
+    Suite("model_selection.tests.test_classification_threshold", EVERY, least=40),
+    Suite("metrics.tests.test_score_objects", EVERY, least=50),
+    Suite("utils.tests.test_response", EVERY, least=20),
+    Suite("tests.test_multiclass", EVERY, least=40),
+    Suite(
+        "tests.test_multioutput",
+        EVERY,
+        least=40,
+        limits={
+            "test_multiclass_multioutput_estimator_predict_proba": "the probabilities that it "
+            "knows by heart are those of L-BFGS, 6e-5 from the optimum",
+        },
+    ),
+    Suite("tests.test_calibration", EVERY, least=50),
+    Suite("ensemble.tests.test_voting", EVERY, least=10),
+    Suite("ensemble.tests.test_stacking", EVERY, least=10),
+    Suite("tests.test_pipeline", EVERY, least=10),
+)
+
+SUITES = (*OWN, *MADE_OF_ESTIMATORS)
 
 NEVER = {"array_api": "arrays of other libraries"}
 """Words in the names of tests that no module runs, and why."""
@@ -266,11 +295,23 @@ LONG = ("test_sparse", "test_sparse_coordinate_descent", "test_coordinate_descen
     "suite",
     [
         pytest.param(suite, id=suite.module, marks=[pytest.mark.attack] if is_long else [])
-        for suite in SUITES
+        for suite in OWN
         for is_long in [suite.module.rpartition(".")[2] in LONG]
     ],
 )
 def test_scikit_learns_tests(suite):
+    check(suite)
+
+
+@pytest.mark.slow
+@pytest.mark.attack
+@pytest.mark.parametrize("suite", MADE_OF_ESTIMATORS, ids=lambda suite: suite.module)
+def test_what_is_made_of_estimators(suite):
+    check(suite)
+
+
+def check(suite):
+    """What fails is what is listed, and the counts are those of the page."""
     outcome = outcome_of(suite)
     assert set(outcome.failed) == set(suite.reasons)
     assert outcome.passed >= suite.least

@@ -271,6 +271,12 @@ def test_impossible_bandwidths(kind, name, value):
         kind(**{name: value})
 
 
+@pytest.mark.parametrize("width", [{"sigma": 1e-200}, {"length_scale": [5e-324]}])
+def test_widths_whose_squares_vanish(width):
+    with raises(InvalidParameter, "beyond the range of floating-point numbers"):
+        RBF(**width)([[1.0], [2.0]])
+
+
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_unknown_heuristics_and_bad_length_scales(kind):
     name = kind.__name__

@@ -165,6 +165,17 @@ def check_number(
     raise InvalidParameter(f"{type(owner).__name__}: {name}={value!r} has to be {kind}{bound}.")
 
 
+def inverse_power(owner: object, width: float, power: int) -> float:
+    """Return 1/ℓᵖ, or say that float64 does not hold it."""
+    try:
+        return float(width**-power)
+    except OverflowError:
+        raise InvalidParameter(
+            f"{owner}: with a width of {width:.2g}, 1/ℓ^{power} is beyond the range of "
+            "floating-point numbers. Scale the data, so that they have numbers of about 1."
+        ) from None
+
+
 def _is_number(value: Parameter) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

@@ -17,7 +17,7 @@ from mercer.kernels.coalitions import Game, MixtureGame, Over, ProductGame
 from mercer.kernels.definite import Definite
 from mercer.kernels.encoders import VectorEncoder
 from mercer.kernels.pairs import Values
-from mercer.kernels.parameters import ambiguous_first, check_number
+from mercer.kernels.parameters import ambiguous_first, check_number, inverse_power
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.statistics import CoordinateSum, SquaredDistance, Statistic
 
@@ -121,7 +121,7 @@ class Bandwidth(Kernel):
         width: Any = self.length_scale if self.sigma is None else self.sigma
         if width is not None and not isinstance(width, str):
             one = width if isinstance(width, numbers.Real) else width[0]
-            return float(one) ** -self.power if self.scales is None else 1.0
+            return inverse_power(self, float(one), self.power) if self.scales is None else 1.0
         raise InvalidParameter(
             f"{self}: the width has to be settled on training points first: kernel.resolve(points)."
         )
