@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
@@ -211,6 +212,29 @@ def test_shares_of_rows_with_missing_values_add_up_too(model):
     )
     totals = [sum(float(v) for k, v in row.items() if k[:5] in ("base", "share")) for row in rows]
     assert np.allclose(totals, wanted, rtol=0, atol=1e-10)
+
+
+def test_shares_of_letters_add_up_to_the_decision(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    lines = ["word,age,label"]
+    for i in range(60):
+        word = "".join(random.choice(list("ACGT"), size=random.integers(18, 30)))
+        lines.append(f"{word + 'GATT' * (i % 2)},{random.normal():.3f},{'ny'[i % 2]}")
+    Path("words.csv").write_text("\n".join(lines))
+    fitted = run("fit", "words.csv", "--target", "label", "--machine", "svc", "--time-limit", "3")
+    assert fitted.code == 0, fitted.err  # that the time was up is no error
+    Path("new.csv").write_text("word,age\nACGTGATT,0.5\nGATTACA,-1\n")
+    rows = rows_of(good(run("explain", "words.mercer", "new.csv", "--within")).out)
+    assert "".join(row["what"] for row in rows) == "ACGTGATTGATTACA"
+    assert [row["place"] for row in rows[8:]] == list("1234567")
+    study = Study.load("words.mercer")
+    table = mercer.read_table("new.csv", False, like=study.schema)
+    wanted = study.model.decision_function(study.schema.align(table))
+    for name, value in zip("12", wanted, strict=True):
+        own = [row for row in rows if row["row"] == name]
+        total = float(own[0]["base"]) + sum(float(row["share"]) for row in own)
+        assert abs(total - value) < 1e-10
 
 
 NASTY = (

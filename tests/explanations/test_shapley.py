@@ -176,6 +176,77 @@ def test_every_machine_that_is_an_expansion(machine, target, game):
     answer = getattr(machine, "decision_function", machine.predict)(Z)
     assert found.answers.shape == np.shape(answer)
     assert np.abs(found.answers - answer).max() <= 1e-11
+    if game == "interventional":
+        wanted = by_mixed_rows(getattr(machine, "decision_function", machine.predict), X[:4])
+        assert np.abs(found.values - wanted).max() <= 1e-11
+
+
+def by_mixed_rows(answer, background):
+    """Return Shapley values by their definition, asking a machine for rows of mixed columns."""
+    values = []
+    for row in Z:
+        worths = {}
+        for bits in range(2**5):
+            known = [j for j in range(5) if bits >> j & 1]
+            mixed = background.copy()
+            mixed[:, known] = row[known]
+            worths[frozenset(known)] = np.asarray(answer(mixed)).mean(axis=0)
+        values.append(by_coalitions(lambda known, of=worths: of[frozenset(known)], 5))
+    return np.array(values)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        m.Linear(),
+        m.RBF(gamma=0.2).on(0, 1) * m.Laplacian(0.3).on(2, 3, 4),
+        0.5 * m.RBF(gamma=0.2) + 2.0 * m.Linear().on(1, 2) + m.Polynomial(3, 0.2, 1.0).on(3, 4),
+        m.RBF(gamma=0.2).on(0) * m.Linear().on(1) + m.Constant(0.7),
+        m.RBF(gamma=0.3) * m.Periodic(2.0, 1.5),
+        (m.RBF(gamma=0.3).on(0, 1, 2) * m.Laplacian(0.1).on(3, 4)) ** 2,
+        m.Delta().on(0) * m.RBF(gamma=0.3).on(1, 2) + m.Delta().on(3),
+        (0.2 * m.Linear()).exp(),
+    ],
+    ids=str,
+)
+def test_sums_and_products_of_kernels_equal_the_sum_over_all_coalitions(kernel):
+    coarse = np.round(X)  # so that some categories are equal
+    machine = m.KernelRidge(alpha=1.0, kernel=kernel).fit(coarse, Y)
+    found = m.explain(machine, Z, game="interventional", background=coarse[:6])
+    wanted = by_mixed_rows(machine.predict, coarse[:6])
+    size = np.abs(machine.dual_coef_).sum() * max(1.0, np.abs(kernel(coarse, Z)).max())
+    values = np.zeros((3, 5))  # who is not looked at is no player
+    values[:, [int(name[1:]) for name in found.names]] = found.values
+    assert np.abs(values - wanted).max() <= 1e-12 * size
+
+
+@pytest.mark.parametrize(
+    ("machine", "target"),
+    [
+        (m.SVC(), TWO), (m.SVC(multi_class="ovr"), THREE), (m.SVR(), Y), (m.OneClassSVM(), None),
+        (m.KernelRidge(kernel="rbf"), Y), (m.KernelLogisticRegression(), THREE),
+        (m.GaussianProcessRegressor(m.RBF(length_scale=1.5), alpha=0.1, optimizer=None), Y),
+        (m.KernelRidgeClassifier(1.0), THREE), (m.KernelRidge(kernel="rbf", approximation=15), Y),
+    ],
+    ids=lambda value: str(value)[:60] if hasattr(value, "fit") else "",
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_machines_play_the_kernel_game(machine, target):
+    """An unknown column has an endless length scale: its factor is 1."""
+    expansion, constants = machine.fit(X, target).function_expansion()
+    rate = expansion.kernel.free_parameters()
+    length = rate.get("length_scale") or (0.5 / rate["gamma"]) ** 0.5
+    found = m.explain(machine, Z)
+
+    def worth(row, known):
+        lengths = [length if j in known else 1e150 for j in range(5)]
+        kernel = m.RBF(length_scale=lengths)
+        return (m.Expansion(kernel, expansion.points, expansion.coefficients)([row]) + constants)[0]
+
+    size = np.abs(expansion.coefficients).sum()
+    for row, values in zip(Z, found.values, strict=True):
+        wanted = by_coalitions(lambda known, row=row: worth(row, known), 5)
+        assert np.abs(values - wanted.reshape(values.shape)).max() <= 1e-12 * size
 
 
 def test_pairs_of_classes_add_up_to_classes():

@@ -52,6 +52,10 @@ def explain(
     model: options.Model,
     data: options.Data,
     out: options.Answers = None,
+    within: Annotated[
+        bool,
+        typer.Option("--within", help="The share of each letter or node, a line each."),
+    ] = False,
     missing: table_options.Missing = None,
     encoding: table_options.Encoding = None,
     delimiter: table_options.Delimiter = None,
@@ -72,7 +76,8 @@ def explain(
     table = table_options.read_new(
         data, study.schema, missing=missing, encoding=encoding, delimiter=delimiter
     )
-    write_answers(study.shares(table), out, force, (model, data))
+    found = study.shares_within(table) if within else study.shares(table)
+    write_answers(found, out, force, (model, data))
 
 
 def report(

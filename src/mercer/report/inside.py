@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._plot.places import graph_layout
-from mercer._typing import IntArray, Objects
+from mercer._typing import Array, IntArray, Objects
 from mercer.estimators.base import take_objects
 from mercer.exceptions import MercerError
 from mercer.explanations.within import Within, explain_within
@@ -81,7 +81,8 @@ def _inside(
     if not len(values):
         return None
     total = float(base + values.sum())
-    edges, layout = np.empty((0, 2), dtype=np.intp), np.empty((0, 2))
+    edges: IntArray = np.empty((0, 2), dtype=np.intp)
+    layout: Array = np.empty((0, 2))
     if why.edges is not None:
         if len(values) > NODES:
             return None

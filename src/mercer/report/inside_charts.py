@@ -55,7 +55,8 @@ def _nodes(inside: Inside) -> Markup:
     scale = min(_EDGE, (_WIDE - 4 * _NODE) / max(float((high - low).max()), 1e-9))
     at = (inside.layout - low) * scale + 2 * _NODE
     reach = float(np.abs(inside.values).max(initial=0.0)) or 1.0
-    parts = [line(*at[u], *at[v], "axis") for u, v in inside.edges]
+    ends = at[inside.edges.reshape(-1, 2)].reshape(-1, 4).tolist()
+    parts = [line(x1, y1, x2, y2, "axis") for x1, y1, x2, y2 in ends]
     for i, ((x, y), share) in enumerate(zip(at.tolist(), inside.values.tolist(), strict=True)):
         side = "for" if share >= 0 else "against"
         tip = f"{inside.labels[i]}, node {i}: {number(share, 3)}"

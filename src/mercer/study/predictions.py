@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from mercer._typing import Array, Column, Frame, Labels, Model, Objects
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput, MissingDependency
 from mercer.explanations.explanation import Explanation
+from mercer.explanations.within import Within
 from mercer.kernels.encoders import row_count
 from mercer.study.nonconformity import promised
 
@@ -106,6 +107,31 @@ def shares_of(answers: PredictionTable, why: Explanation) -> PredictionTable:
     kept = {n: v for n, v in answers.columns.items() if not n.startswith(("probability_", "dec"))}
     shares = {f"share_{name}": values[:, j].tolist() for j, name in enumerate(why.names)}
     return PredictionTable({**kept, "base": base.tolist(), **shares})
+
+
+def places_of(answers: PredictionTable, found: Sequence[Within]) -> PredictionTable:
+    """Return a row for each letter or node of the objects: where it stands, and what it gives.
+
+    Of more than two classes, the shares are those in the function of the class that is predicted.
+    """
+    named = next(iter(answers.columns))
+    columns: dict[str, list[Any]] = {
+        name: [] for name in (named, "prediction", "base", "column", "place", "what", "share")
+    }
+    for i, within in enumerate(found):
+        answer = answers.columns["prediction"][i]
+        why = within if within.classes is None else within.of_class(answer)
+        labels = why.labels if why.labels is not None else list(_letters(why))
+        for place, (label, share) in enumerate(zip(labels, why.values.tolist(), strict=True)):
+            line = (answers.columns[named][i], answer, float(why.base), why.column, place + 1,
+                    label, share)  # fmt: skip
+            for name, value in zip(columns, line, strict=True):
+                columns[name].append(value)
+    return PredictionTable(columns)
+
+
+def _letters(why: Within) -> Sequence[str]:
+    return why.item if isinstance(why.item, str) else [""] * len(why.values)
 
 
 def _named(table: Frame, identifiers: tuple[str, ...], n: int) -> dict[str, list[Any]]:

@@ -19,6 +19,7 @@ from mercer.estimators.certify import certify
 from mercer.exceptions import InvalidInput
 from mercer.explanations.explanation import Explanation
 from mercer.explanations.shapley import explain
+from mercer.explanations.within import explain_within
 from mercer.io.models import load, load_record, save
 from mercer.io.table_schema import Schema
 from mercer.io.tables import is_data_frame, read_table
@@ -31,7 +32,7 @@ from mercer.study import saved
 from mercer.study.copies import keep_copies_together
 from mercer.study.nonconformity import reach
 from mercer.study.plan import Plan, make_plan, with_short_indices
-from mercer.study.predictions import PredictionTable, answers_of, shares_of
+from mercer.study.predictions import PredictionTable, answers_of, places_of, shares_of
 from mercer.study.procedure import carry_out
 from mercer.study.remarks import remarks_of
 from mercer.study.searching import last_step
@@ -260,6 +261,16 @@ class Study:
         rows = self._aligned(table)
         answers = answers_of(self.model, rows, table, self.identifiers)
         return shares_of(answers, explain(self.model, rows))
+
+    def shares_within(self, source: DataSource) -> PredictionTable:
+        """Return a row for each letter or node, with its share; see :func:`mercer.explain_within`.
+
+        ``source`` is new data with texts or graphs that the model counts in.
+        """
+        table = self._read(source, False)
+        rows = self._aligned(table)
+        answers = answers_of(self.model, rows, table, self.identifiers)
+        return places_of(answers, explain_within(self.model, rows))
 
     def certify(self, source: DataSource) -> Certificate:
         """Judge the fit from scratch on the data that it was made from.
