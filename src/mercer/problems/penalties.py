@@ -195,7 +195,19 @@ class L1(_Known):
 
 
 class DeadZone(_Width):
-    """Residuals up to a cost nothing: φ(r) = max(0, |r| − a)."""
+    """Residuals up to a cost nothing: φ(r) = max(0, |r| − a).
+
+    Parameters
+    ----------
+    a : float
+        The half width a > 0 of the zone.
+
+    Examples
+    --------
+    >>> from mercer import DeadZone
+    >>> DeadZone(2.0)([0.0, 1.0, 3.0])
+    array([0., 0., 1.])
+    """
 
     method = "program"
 
@@ -214,7 +226,19 @@ class DeadZone(_Width):
 
 
 class Huber(_Width):
-    """Huber's penalty: φ(r) = r² for |r| ≤ a, and a(2|r| − a) beyond."""
+    """Huber's penalty: φ(r) = r² for |r| ≤ a, and a(2|r| − a) beyond.
+
+    Parameters
+    ----------
+    a : float
+        Where squares end, a > 0.
+
+    Examples
+    --------
+    >>> from mercer import Huber
+    >>> Huber(2.0)([0.0, 1.0, 3.0])
+    array([0., 1., 8.])
+    """
 
     def value(self, r: Array) -> Array:
         inner = np.minimum(np.abs(r), self.a)
@@ -235,7 +259,19 @@ class Huber(_Width):
 
 
 class LogBarrier(_Width):
-    """The logarithmic barrier: φ(r) = −a² log(1 − (r/a)²) for |r| < a, infinite beyond."""
+    """The logarithmic barrier: φ(r) = −a² log(1 − (r/a)²) for |r| < a, infinite beyond.
+
+    Parameters
+    ----------
+    a : float
+        The wall, a > 0: no residual may be as large.
+
+    Examples
+    --------
+    >>> from mercer import LogBarrier
+    >>> LogBarrier(2.0)([0.0, 1.0, 3.0]).round(4)
+    array([0.    , 1.1507,    inf])
+    """
 
     def value(self, r: Array) -> Array:
         share = (r / self.a) ** 2
@@ -257,7 +293,19 @@ class LogBarrier(_Width):
 
 
 class LargeError(_Width):
-    """Squares up to a, constant beyond: φ(r) = min(r², a²). Not convex: many local optima."""
+    """Squares up to a, constant beyond: φ(r) = min(r², a²). Not convex: many local optima.
+
+    Parameters
+    ----------
+    a : float
+        Where the cost stops to grow, a > 0.
+
+    Examples
+    --------
+    >>> from mercer import LargeError
+    >>> LargeError(2.0)([0.0, 1.0, 3.0])
+    array([0., 1., 4.])
+    """
 
     method = "starts"
     convex = False
