@@ -174,6 +174,7 @@ from mercer.kernels.vectors.dot import (
     Sigmoid as Sigmoid,
 )
 from mercer.kernels.vectors.explicit import (
+    FeatureKernel as FeatureKernel,
     GaussianBasis as GaussianBasis,
     Monomials as Monomials,
     RandomFourierFeatures as RandomFourierFeatures,

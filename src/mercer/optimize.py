@@ -5,9 +5,8 @@ A public face of ``mercer.solvers`` and ``mercer.problems``.
 
 from mercer.problems.constrained import (
     ConstrainedProblem as ConstrainedProblem,
-    SlaterPoint as SlaterPoint,
-    Violation as Violation,
 )
+from mercer.problems.convexity import SlaterPoint as SlaterPoint, Violation as Violation
 from mercer.problems.functions import (
     Affine as Affine,
     Function as Function,
@@ -18,13 +17,12 @@ from mercer.solvers.constrained_programs import (
     solve as solve,
 )
 from mercer.solvers.descent import (
-    Descent as Descent,
-    Trace as Trace,
     coordinate_ascent as coordinate_ascent,
     gradient_descent as gradient_descent,
     newton as newton,
     steepest_descent as steepest_descent,
 )
+from mercer.solvers.descent_trace import Descent as Descent, Trace as Trace
 from mercer.solvers.dual_optimum import (
     DualOptimum as DualOptimum,
     maximise_dual as maximise_dual,

@@ -10,7 +10,8 @@ from scipy import optimize as scipy_optimize
 from mercer import SVC, Infeasible, InvalidInput, Lasso
 from mercer.gram.feature_gram import FeatureGram
 from mercer.optimize import Affine, ConstrainedProblem, Function, QuadraticFunction, solve
-from mercer.problems.penalties import L1, PenaltyProblem
+from mercer.problems.penalties import L1
+from mercer.problems.penalty_problems import PenaltyProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.linear.penalised_regression import TiltedVertices
 from tests.estimators.cases import heart, regression

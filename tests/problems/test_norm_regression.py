@@ -7,7 +7,7 @@ import pytest
 
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.norm_regression import NormProblem
-from mercer.problems.penalties import PenaltyAnswer
+from mercer.problems.penalty_problems import PenaltyAnswer
 from mercer.problems.vector_norms import Lp
 
 ONES, B = np.ones((2, 1)), np.array([0.0, 2.0])

@@ -49,12 +49,14 @@ from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import (
     L1,
     L2,
-    ChebyshevProblem,
     DeadZone,
     Huber,
     LogBarrier,
-    PenaltyProblem,
     Quantile,
+)
+from mercer.problems.penalty_problems import (
+    ChebyshevProblem,
+    PenaltyProblem,
 )
 from mercer.problems.ridge import RidgeProblem
 from mercer.problems.sparse_logistic import SparseLogisticProblem

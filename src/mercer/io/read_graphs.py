@@ -21,6 +21,7 @@ from mercer import _memory
 from mercer._typing import Labels
 from mercer.exceptions import InvalidInput
 from mercer.io.table_source import RawTable, Source, arrow, find_source
+from mercer.kernels.graphs.graph_forms import as_graph_mapping
 from mercer.kernels.graphs.graph_points import Graph
 
 _PARTS = (
@@ -103,7 +104,7 @@ def read_graph_table(source: Source, **options: Any) -> RawTable:
     prefix, texts = _unzipped(source)
     found = _parse(prefix, texts)
     pa = arrow()
-    columns = {"graph": pa.array([_plain(graph) for graph in found.graphs])}
+    columns = {"graph": pa.array([as_graph_mapping(graph) for graph in found.graphs])}
     if found.target is not None:
         name = "class" if "graph_labels" in texts else "target"
         several = found.target.ndim == 2
@@ -111,13 +112,6 @@ def read_graph_table(source: Source, **options: Any) -> RawTable:
             columns[f"{name} {j + 1}" if several else name] = pa.array(values)
     notes = () if "node_attributes" not in texts else ("The attributes of nodes are not used.",)
     return RawTable(pa.table(columns), lambda row: f"graph {row + 1}", notes)
-
-
-def _plain(graph: Graph) -> dict[str, Any]:
-    """Return a graph as lists, without what was not given."""
-    lists = {"edges": graph.edges, "labels": graph.labels, "edge_labels": graph.edge_labels}
-    given = {name: values.tolist() for name, values in lists.items() if values is not None}
-    return {**given, "size": graph.size, "directed": graph.directed}
 
 
 def _unzipped(source: Source) -> tuple[str, dict[str, str]]:

@@ -14,7 +14,7 @@ from mercer.exceptions import InvalidInput, shown
 from mercer.io.column_kinds import USED, Kind
 from mercer.io.derived_columns import FORMS, MISSING_PART, PARTS, Derivation, with_derived
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
-from mercer.io.table_source import arrow
+from mercer.io.table_source import arrow, as_arrow
 from mercer.io.table_target import Task, listed
 from mercer.kernels.encoders import as_narwhals, is_frame
 
@@ -114,7 +114,7 @@ class Schema:
                 "such a table, not an array without names."
             )
         pa = arrow()
-        frame = as_narwhals(X).to_arrow()
+        frame = as_arrow(as_narwhals(X))
         derived = {c.name: c.made_of for c in self.columns if c.made_of is not None}
         frame = with_derived(frame, derived, place)
         there = set(frame.column_names)

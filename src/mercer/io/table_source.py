@@ -18,6 +18,7 @@ from mercer import _memory, data
 from mercer._typing import DataSource, Frame
 from mercer.exceptions import InvalidInput, InvalidType, MissingDependency
 from mercer.kernels.encoders import as_narwhals, column_names
+from mercer.kernels.graphs.graph_forms import as_graph_mapping, is_graph
 
 _CHUNK = 1 << 22
 """Bytes that are unpacked at a time: 4 MB."""
@@ -97,7 +98,7 @@ def raw_frame(frame: Frame) -> RawTable:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # names that are no texts become texts, as wanted
-            found = as_narwhals(frame).to_arrow()
+            found = as_arrow(as_narwhals(frame))
     except (pa.ArrowException, TypeError, ValueError) as error:
         cause = str(error).splitlines()[0][:150].rstrip(".")
         raise InvalidInput(
@@ -105,6 +106,24 @@ def raw_frame(frame: Frame) -> RawTable:
             "one type, for example with astype(str)."
         ) from None
     return RawTable(found.select(names), lambda row: f"row {row}")
+
+
+def as_arrow(frame: Any) -> Any:
+    """Return a frame as a table of Arrow, in which graphs are mappings of their fields."""
+    pa = arrow()
+    graphs = {}
+    for name, dtype in frame.schema.items():
+        values = frame[name].to_list() if str(dtype) == "Object" else []
+        there = [value for value in values if value is not None]
+        if there and all(map(is_graph, there)):
+            plain = [None if value is None else as_graph_mapping(value) for value in values]
+            graphs[str(name)] = pa.array(plain)
+    if not graphs:
+        return frame.to_arrow()
+    others = [name for name in frame.columns if str(name) not in graphs]
+    kept = frame.select(others).to_arrow() if others else None
+    columns = {} if kept is None else {name: kept[name] for name in kept.column_names}
+    return pa.table({**columns, **graphs})
 
 
 def _zipped(folder: Path) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import linalg, optimize
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.certificate import Certificate
+from mercer.problems.convexity import ROUNDING, SlaterPoint, Violation
 from mercer.problems.functions import (
     Function,
     GivenFunction,
@@ -28,8 +28,6 @@ from mercer.problems.functions import (
 Functions: TypeAlias = Function | GivenFunction | Sequence[Function | GivenFunction]
 """One constraint, or several."""
 
-_ROUNDING = 1e-9
-"""What rounding may leave of a residual or of a chord, relative to the values."""
 _ACTIVE = 1e-6
 """Constraints this near to their bound, relative to the largest, count as active."""
 _SLOPE = 1e-4
@@ -37,45 +35,6 @@ _SLOPE = 1e-4
 functions without a gradient, and rounding, leave up to a hundredth of that."""
 _LEAST_SLACK = -1.0
 """Room in a constraint beyond which more is not looked for: any point with room will do."""
-
-
-@dataclass(frozen=True, eq=False)
-class SlaterPoint:
-    """A point that shows whether Slater's condition holds.
-
-    Attributes
-    ----------
-    x : array
-        The point with the most room that was found.
-    slack : float
-        The largest fᵢ(x) of the constraints that are not affine: below 0 where the condition holds
-        (−inf where all are affine).
-    affine : float
-        The largest violation of affine constraints, which need not be strict.
-    """
-
-    x: Array
-    slack: float
-    affine: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether x is strictly feasible, so that strong duality holds for a convex problem."""
-        return self.slack < 0 and self.affine <= _ROUNDING * (1 + float(np.abs(self.x).max()))
-
-
-@dataclass(frozen=True, eq=False)
-class Violation:
-    """Two points between which a function lies above its chord: it is not convex.
-
-    f(θx + (1 − θ)y) > θf(x) + (1 − θ)f(y), by ``excess``. ``name`` says which function it is.
-    """
-
-    name: str
-    x: Array
-    y: Array
-    theta: float
-    excess: float
 
 
 class ConstrainedProblem:
@@ -104,6 +63,15 @@ class ConstrainedProblem:
     References
     ----------
     S. Boyd and L. Vandenberghe, Convex Optimization (2004), chapter 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.optimize import Affine, ConstrainedProblem, QuadraticFunction, solve
+    >>> square = QuadraticFunction([[2.0]])  # x²
+    >>> problem = ConstrainedProblem(square, Affine([[-1.0]], [-1.0]))  # x ≥ 1
+    >>> problem.dual([2.0]), solve(problem, [3.0]).x.round(6)  # g(λ) = λ − λ²/4
+    (1.0, array([1.]))
     """
 
     def __init__(
@@ -303,7 +271,7 @@ class ConstrainedProblem:
             for name, f, sign in bending:
                 fx, fy, fm = (sign * values_or_nan(f, point) for point in (x, y, middle))
                 excess = fm - (theta * fx + (1 - theta) * fy)
-                size = _ROUNDING * (1 + np.abs(fx) + np.abs(fy))
+                size = ROUNDING * (1 + np.abs(fx) + np.abs(fy))
                 excess = np.where(np.isfinite(excess), excess - size, -np.inf)
                 k = int(np.argmax(excess))
                 if excess[k] > (worst.excess if worst is not None else 0.0):
@@ -438,10 +406,10 @@ def _least(form: QuadraticForm) -> float:
     values, vectors = linalg.eigh(form.P)
     size = float(np.abs(values).max(initial=0.0))
     slopes = vectors.T @ form.q
-    if size > 0 and values[0] < -_ROUNDING * size:
+    if size > 0 and values[0] < -ROUNDING * size:
         return -math.inf
     flat = values <= 1e-12 * size
-    if np.abs(slopes[flat]).max(initial=0.0) > _ROUNDING * (1 + float(np.abs(form.q).max())):
+    if np.abs(slopes[flat]).max(initial=0.0) > ROUNDING * (1 + float(np.abs(form.q).max())):
         return -math.inf
     bent = ~flat
     return form.r - float((slopes[bent] ** 2 / values[bent]).sum()) / 2

@@ -12,7 +12,7 @@ from mercer.gram.base import GramMatrix
 from mercer.problems.certificate import ROUNDING, Certificate
 from mercer.problems.curvature import EPSILON
 from mercer.problems.design_products import SPARE_TERMS, Bounded, DesignProducts, sum_bound
-from mercer.problems.penalties import PenaltyAnswer
+from mercer.problems.penalty_problems import PenaltyAnswer
 from mercer.problems.vector_norms import Lp, Norm
 
 

@@ -19,7 +19,8 @@ from scipy import optimize
 from mercer._typing import Array
 from mercer.exceptions import Infeasible, InvalidInput
 from mercer.problems.certificate import Certificate
-from mercer.problems.constrained import ConstrainedProblem, Violation
+from mercer.problems.constrained import ConstrainedProblem
+from mercer.problems.convexity import Violation
 from mercer.problems.functions import Affine, Function
 from mercer.solvers.base import Status
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from mercer._deprecated import renamed
 from mercer._typing import Array
 from mercer.exceptions import InvalidInput
 from mercer.problems.functions import (
@@ -24,111 +22,11 @@ from mercer.problems.functions import (
 )
 from mercer.problems.vector_norms import as_norm
 from mercer.solvers.base import Budget, Status
+from mercer.solvers.descent_trace import Descent, Trace
 from mercer.solvers.line_search import Search, StepRule, step_rule
 
 _DIVERGED = 1e16
 """A value so many times that of the start is as good as infinite."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What a descent passed through.
-
-    Attributes
-    ----------
-    points : array of shape (steps + 1, n)
-        The points, from the start to the answer.
-    values : array of shape (steps + 1,)
-        The values of f there.
-    slopes : array of shape (steps + 1,)
-        The size of the gradient there, in the measure by which the method stops.
-    sizes : array of shape (steps,)
-        The steps t of the line searches.
-    function : Function
-        f.
-    """
-
-    points: Array
-    values: Array
-    slopes: Array
-    sizes: Array
-    function: Function = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    @renamed(axes="ax")
-    def plot(self, ax: Any = None, *, contours: bool = True, **style: Any) -> Any:
-        """Draw the path on contours of f in the plane, or the values in other dimensions."""
-        from mercer._plot.descents import draw_path
-
-        return draw_path(self, ax, contours=contours, **style)
-
-    @renamed(axes="ax")
-    def plot_contours(self, ax: Any, limits: Sequence[float] | None = None) -> Any:
-        """Draw contours of f around the path, or within limits (x from, to, y from, to)."""
-        from mercer._plot.descents import draw_contours
-
-        return draw_contours(self, ax, limits)
-
-    @renamed(axes="ax")
-    def plot_values(self, ax: Any = None, **style: Any) -> Any:
-        """Draw how far each value is from the last one, on a logarithmic scale."""
-        from mercer._plot.descents import draw_values
-
-        return draw_values(self, ax, **style)
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """The answer of a descent, with its way.
-
-    Attributes
-    ----------
-    x : array
-        The point that was reached.
-    value : float
-        f(x).
-    status : str
-        ``optimal``, ``max_iter``, ``stalled``, ``unbounded``, or ``diverged`` with fixed steps that
-        are too long.
-    slope : float
-        The size of the gradient at x, by which the method stops: its dual norm; for Newton's method
-        the decrement λ, for coordinate ascent the largest slope that a bound does not stop.
-    iterations, evaluations : int
-        Steps, and evaluations of f in line searches.
-    trace : Trace
-        All points, values, slopes and steps; ``trace.plot()`` draws them.
-    seconds : float
-        How long it took.
-    """
-
-    x: Array
-    value: float
-    status: str
-    slope: float
-    iterations: int
-    evaluations: int
-    seconds: float
-    trace: Trace
-
-    @property
-    def advice(self) -> str:
-        """What to do about the status."""
-        advice = Status(self.status).advice
-        # A gradient that is not that of f looks the same.
-        return f"{advice} Check the gradient." if self.status == Status.STALLED else advice
-
-    @renamed(axes="ax")
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the path; see :meth:`Trace.plot`."""
-        return self.trace.plot(ax, **style)
-
-    def __repr__(self) -> str:
-        return (
-            f"Descent({self.status}: value {self.value:.8g}, slope {self.slope:.2g} after "
-            f"{self.iterations} steps, {self.evaluations} evaluations)"
-        )
 
 
 class _DescentPath:

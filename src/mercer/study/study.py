@@ -74,6 +74,13 @@ class Study:
     nonconformity : array
         How unlikely the truth was to the model at each test row, in order: what the intervals and
         sets of :meth:`answers` rest on.
+
+    Examples
+    --------
+    >>> from mercer import Study
+    >>> study = Study.fit("diabetes", machine="ridge")
+    >>> study.target, study.scores[0].name, study.certificate.optimal
+    ('target', 'R²', True)
     """
 
     model: Any

@@ -32,7 +32,7 @@ from mercer.estimators.linear.penalty_judge import (
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import OPTIMAL_GAP, Certificate
-from mercer.problems.penalties import ChebyshevProblem
+from mercer.problems.penalty_problems import ChebyshevProblem
 from mercer.problems.vector_norms import Lp, Norm
 from mercer.solvers.base import Budget, Solution, Statistics, Status
 from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall

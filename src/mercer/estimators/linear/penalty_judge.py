@@ -15,8 +15,10 @@ from mercer.problems.penalties import (
     L1,
     L2,
     NAMES,
-    ChebyshevProblem,
     Penalty,
+)
+from mercer.problems.penalty_problems import (
+    ChebyshevProblem,
     PenaltyAnswer,
     PenaltyProblem,
     VertexAnswer,

@@ -28,7 +28,11 @@ from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import OPTIMAL_GAP, Certificate
-from mercer.problems.penalties import NAMES, Penalty, PenaltyProblem
+from mercer.problems.penalties import (
+    NAMES,
+    Penalty,
+)
+from mercer.problems.penalty_problems import PenaltyProblem
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.linear.penalised_regression import LeastPenalties
 

@@ -51,6 +51,24 @@ def is_networkx(item: Object) -> bool:
     return hasattr(item, "is_directed") and hasattr(item, "adj")
 
 
+def is_graph(item: Object) -> bool:
+    """Tell a graph of mercer's or of networkx, which cannot be taken for anything else."""
+    return isinstance(item, Graph) or is_networkx(item)
+
+
+def as_graph_mapping(item: Object) -> dict[str, Any]:
+    """Return a graph as a mapping of its fields to lists, without what was not given."""
+    graph = networkx_as_graph(item, "label", "label", "weight") if is_networkx(item) else item
+    lists = {
+        "edges": np.asarray(graph.edges).reshape(-1, 2),
+        "labels": graph.labels,
+        "edge_labels": graph.edge_labels,
+        "weights": graph.weights,
+    }
+    given = {name: np.asarray(v).tolist() for name, v in lists.items() if v is not None}
+    return {**given, "size": graph.size, "directed": graph.directed}
+
+
 def is_graph_mapping(item: Object) -> bool:
     """Tell a graph that is written as a mapping of its fields."""
     return isinstance(item, Mapping) and "edges" in item

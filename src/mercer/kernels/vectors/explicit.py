@@ -64,7 +64,21 @@ class KeyedFeatures(Mapped):
 
 
 class FeatureKernel(Mapped):
-    """k(x, z) = φ(x)·φ(z) for a map φ of vectors that a subclass defines in ``phi``."""
+    """k(x, z) = φ(x)·φ(z) for a map φ of vectors that a subclass defines in ``phi``.
+
+    :class:`MapKernel` takes a function instead, of any objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import FeatureKernel
+    >>> class Angles(FeatureKernel):
+    ...     def phi(self, vectors):
+    ...         return np.hstack([np.cos(vectors.dense()), np.sin(vectors.dense())])
+    >>> Angles()([[0.0], [np.pi]]).round(4)  # cos(x − z)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
 
     encoder = VectorEncoder()
 

@@ -15,7 +15,7 @@ from mercer._typing import Array
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.base import GramMatrix
 from mercer.problems.norm_regression import NormProblem
-from mercer.problems.penalties import PenaltyAnswer
+from mercer.problems.penalty_problems import PenaltyAnswer
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 from mercer.solvers.line_search import backtrack
 from mercer.solvers.linear.least_squares import accurate, shortest

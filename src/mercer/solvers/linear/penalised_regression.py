@@ -12,8 +12,8 @@ from scipy import linalg, optimize, sparse
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
-from mercer.problems.penalties import (
-    L1,
+from mercer.problems.penalties import L1
+from mercer.problems.penalty_problems import (
     ChebyshevProblem,
     PenaltyAnswer,
     PenaltyProblem,
