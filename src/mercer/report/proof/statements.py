@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,10 @@ class CarriedProof:
         How many of each there are.
     matrices : tuple of str
         Kernels that are not on vectors, whose Gram matrices stand for the rows.
+    problem : str
+        What was solved, as the certificate has it.
+    besides : tuple of str
+        What is carried besides rows, targets and multipliers.
     """
 
     text: str
@@ -45,6 +49,8 @@ class CarriedProof:
     rows: int
     problems: int
     matrices: tuple[str, ...]
+    problem: str
+    besides: tuple[str, ...]
 
 
 def carried_proof(
@@ -80,7 +86,19 @@ def carried_proof(
         rows=found.rows,
         problems=len(found.problems),
         matrices=tuple(gram["text"] for gram in document.grams if "matrix" in gram),
+        problem=certificate.problem,
+        besides=tuple(_besides(document)),
     )
+
+
+def _besides(document: Document) -> Iterator[str]:
+    """Yield what a proof carries besides rows, targets and multipliers."""
+    if any("kernel" in gram for gram in document.grams):
+        yield "the settings of its kernel"
+    if any("landmarks" in gram for gram in document.grams):
+        yield "its landmarks"
+    if any("edges" in problem for problem in document.problems):
+        yield "its graph of neighbours"
 
 
 def state(document: Document, machine: Model, data: TrainingData) -> None:
