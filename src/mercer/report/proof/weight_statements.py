@@ -14,7 +14,8 @@ from mercer.estimators.linear.linear_judge import (
 )
 from mercer.estimators.linear.logistic_regression import pose, read_price
 from mercer.estimators.linear.penalty_judge import penalty_of, residual_norm
-from mercer.problems.penalties import NAMES, PenaltyProblem
+from mercer.problems.penalties import NAMES
+from mercer.problems.penalty_problems import PenaltyProblem
 from mercer.problems.vector_norms import as_norm
 from mercer.report.proof.document import Document
 from mercer.report.proof.training_data import TrainingData, unprovable
