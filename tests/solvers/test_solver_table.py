@@ -72,6 +72,7 @@ from mercer.solvers.linear.coordinate import (
     ClassDescent,
     ColumnDescent,
     DescentThenNewton,
+    DigitsThenNewton,
     DualDescent,
 )
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
@@ -367,6 +368,8 @@ TABLE = [
     Row(DualDescent(0), linear.classifier(SIGNS, ONES, True, 1.0), features),
     Row(DualDescent(0), linear.regressor(TARGETS, 0.1 * ONES, 0.1, True), plain),
     Row(DescentThenNewton(0), linear.classifier(SIGNS, 1e3 * ONES, True, 1.0), features),
+    Row(DigitsThenNewton(0), linear.classifier(SIGNS, 0.1 * ONES, False, 1.0), features),
+    Row(DigitsThenNewton(0), linear.regressor(TARGETS, 10 * ONES, 0.1, False), features),
     Row(ClassDescent(0), linear.LinearCrammerSinger(LABELS, 0.1 * ONES, 3), plain),
     Row(ColumnDescent(0), linear.SparseClassifier(SIGNS, ONES), features),
     *(

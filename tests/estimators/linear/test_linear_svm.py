@@ -12,12 +12,22 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import Certificate
 from mercer.problems.linear import LinearAnswer, classifier, regressor
 from mercer.solvers.base import Budget
-from mercer.solvers.linear.coordinate import DescentThenNewton, DualDescent, linear_solver
+from mercer.solvers.linear.coordinate import (
+    DescentThenNewton,
+    DigitsThenNewton,
+    DualDescent,
+    linear_solver,
+)
 from mercer.solvers.linear.linear_newton import LinearNewton
 from tests.estimators import cases
 
 LOSSES = ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"]
-METHODS = {"newton": LinearNewton, "descent": DualDescent, "both": DescentThenNewton}
+METHODS = {
+    "newton": LinearNewton,
+    "descent": DualDescent,
+    "both": DescentThenNewton,
+    "digits": DigitsThenNewton,
+}
 
 
 def machine(loss, **parameters):

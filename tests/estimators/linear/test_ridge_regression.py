@@ -5,7 +5,7 @@ import pytest
 import sklearn.linear_model as reference
 from scipy import sparse
 
-from mercer import InvalidParameter, Ridge
+from mercer import InvalidParameter, Ridge, certify
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.sparse import SHARPNESS
 from mercer.solvers.base import Budget
@@ -87,3 +87,37 @@ def test_rounds_are_counted_where_scikit_learn_counts_them(solver):
         assert ours.n_iter_ is None
     else:
         assert ours.n_iter_.tolist() == [1, 1]  # one factorisation for each target
+
+
+@pytest.mark.parametrize("shape", [(400, 250), (150, 500), (2000, 30)])
+@pytest.mark.parametrize("alpha", [0.02, 20.0])
+def test_sparse_rows_are_as_good_as_dense_ones(shape, alpha):
+    random = np.random.default_rng(0)
+    X = sparse.random_array(shape, density=0.05, rng=random, format="csr")
+    y = X @ random.normal(size=shape[1]) + random.normal(size=shape[0]) + 3
+    thin, dense = Ridge(alpha).fit(X, y), Ridge(alpha).fit(X.toarray(), y)
+    objectives = [
+        np.square(y - X @ m.coef_ - m.intercept_).sum() + alpha * m.coef_ @ m.coef_
+        for m in (thin, dense)
+    ]
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-7)
+    assert thin.certificate_.relative_gap <= 1e-6
+    sharp = Ridge(alpha, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(sharp.coef_, dense.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e4])
+@pytest.mark.parametrize("far", [0.0, 50.0])
+def test_products_in_float32_lose_no_digits_that_float32_has(spread, far):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(600, 12)) * np.geomspace(1, spread, 12) + far
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    X = X.astype(np.float32)
+    y = X @ random.normal(size=12) + random.normal(size=600)
+    short, long = Ridge(0.1).fit(X, y), Ridge(0.1).fit(X.astype(np.float64), y)
+    assert short.coef_.dtype == np.float32
+    np.testing.assert_allclose(short.coef_, long.coef_, rtol=1e-6)
+    # What float32 cannot say of the weights is all that is lost.
+    long.coef_ = long.coef_.astype(np.float32)
+    rounded = certify(long, X.astype(np.float64), y)
+    assert short.certificate_.relative_gap <= 2 * rounded.relative_gap + 1e-9

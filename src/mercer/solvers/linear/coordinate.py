@@ -35,6 +35,11 @@ dense even where the data are sparse."""
 _SHARPER, _GAP = 0.1, 1e-4
 """How much sharper than ``tol`` these passes are, and the relative gap at their end as a share of
 it: Newton's method, whose place they take, leaves no less."""
+_KINK_PASSES, _KINK_GAP = 200, 1e-9
+"""Passes of dual descent for losses with a kink at most, and the relative gap at their end: the
+digits that Newton's method gives. Of 93 × 460 to 360 × 301 numbers all took 40 to 190."""
+_LEAP = 1e-4
+"""The largest leap to a sharper tolerance."""
 
 
 def linear_solver(
@@ -52,6 +57,8 @@ def _method_for(
     n, d, squared = len(rows), rows.columns, bool(problem.D.all())
     if squared and SMALL_SYSTEM < n < d and n <= FEW_ROWS:
         return DescentThenNewton(seed)
+    if not squared and n < d and n <= FEW_ROWS:
+        return DigitsThenNewton(seed)
     quick = squared and n >= d and rows.entries * d <= MOST_WORK
     if n <= FEW_ROWS or d <= FEW_COLUMNS or quick:
         return LinearNewton(seed)
@@ -109,6 +116,39 @@ class DescentThenNewton(FeatureSolver[LinearProblem, LinearAnswer]):
         rest = budget if most < 0 else budget.but(max_iter=most - first.iterations)
         found = LinearNewton(self.seed).run(problem, gram, rest, first.value)
         return replace(found, iterations=first.iterations + found.iterations)
+
+
+@dataclass(frozen=True)
+class DigitsThenNewton(FeatureSolver[LinearProblem, LinearAnswer]):
+    """Dual descent for losses with a kink on wide rows, and Newton's method where that takes long.
+
+    Rows of many columns have little in common. Once those at the kink are known, each digit takes
+    as few passes as the last.
+    """
+
+    seed: int
+
+    def run(
+        self, problem: LinearProblem, gram: GramMatrix, budget: Budget, start: LinearAnswer | None
+    ) -> Outcome[LinearAnswer]:
+        most, spent, tol, found = budget.max_iter, 0, _SHARPER * budget.tol, start
+        few = _KINK_PASSES if most < 0 else min(_KINK_PASSES, most)
+        while spent < few:
+            brief = budget.but(max_iter=few - spent, tol=tol)
+            step = DualDescent(self.seed).run(problem, gram, brief, found)
+            found, spent = step.value, spent + step.iterations
+            if step.status not in (Status.OPTIMAL, Status.MAX_ITER) or spent == most:
+                return replace(step, iterations=spent)
+            if step.status is Status.MAX_ITER:
+                break
+            gap = problem.certify(found, gram).relative_gap
+            if gap <= _KINK_GAP:
+                return replace(step, iterations=spent)
+            # The gap falls with the slopes.
+            tol *= max(_LEAP, min(_SHARPER, _SHARPER * _KINK_GAP / gap))
+        rest = budget if most < 0 else budget.but(max_iter=most - spent)
+        last = LinearNewton(self.seed).run(problem, gram, rest, found)
+        return replace(last, iterations=spent + last.iterations)
 
 
 @dataclass(frozen=True)
