@@ -47,7 +47,8 @@ for gaussian, colour, words in ((prior, "C5", "before"), (found.posterior, "C0",
                   xytext=(-4, 0), textcoords="offset points")  # fmt: skip
 line = np.array([-0.6, 4.0])
 axes.plot(line, 3 - line, "--", color="C1", lw=1)
-axes.annotate("x₁ + x₂ = 3", (3.1, -0.1), color="C1", xytext=(4, 4), textcoords="offset points")
+axes.margins(x=0.15)
+axes.annotate("x₁ + x₂ = 3", (-0.4, 3.4), color="C1", xytext=(8, 0), textcoords="offset points")
 axes.set(xlabel="x₁", ylabel="x₂", aspect="equal",
          title=f"log evidence {found.log_evidence:.2f}")  # fmt: skip
 plt.show()

@@ -38,7 +38,7 @@ for axes, p in zip(panels, (2, 1), strict=True):
     axes.annotate("least loss", free.coef_, xytext=(8, 4), textcoords="offset points")
     axes.plot(*model.coef_, "o", color="C1", ms=8, mec="white")
     words = f"w = ({model.coef_[0]:.2f}, {model.coef_[1]:.2f})"
-    axes.annotate(words, model.coef_, xytext=(10, 6), textcoords="offset points", color="C1")
+    axes.annotate(words, (0, 0), ha="center", va="center", color="C1")
     axes.annotate(f"L{p} ball", (0, -0.55), ha="center", color="C0")
     gap = max(model.certificate_.relative_gap, 0)
     axes.set(title=f"‖w‖{'₁₂'[p - 1]} ≤ 1, proven within {gap:.0e}", xlabel="w₁", aspect="equal")

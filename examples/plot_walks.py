@@ -78,7 +78,7 @@ for axes, graph, name in zip(panels, (g, h), ("g, with a triangle", "h, a chain"
     axes.plot(steps, np.where(straight > 0, straight, np.nan), "s-", color="C0")
     axes.annotate("all walks", (steps[-3], every[-3]), xytext=(-8, 6), textcoords="offset points",
                   ha="right", color="C1")  # fmt: skip
-    axes.annotate("without tottering", (steps[2], straight[2]), xytext=(6, 3),
+    axes.annotate("without tottering", (steps[2], straight[2]), xytext=(6, 8),
                   textcoords="offset points", color="C0")  # fmt: skip
     axes.set(title=name, xlabel="steps", yscale="log")
 panels[0].set_ylabel("walks")

@@ -350,7 +350,9 @@ EXERCISES = {
 
         texts = ["GATTACA", "CAT", "", "AT"]
         alphabet = ["".join(map(chr, range(65, 90)))]
-        for kernel in (Substrings(["AT", "C"], 0.5), Subsequence(4, lengths="all")):
+        for kernel in (
+            Substrings(["AT", "C"], 0.5), Subsequence(1), Subsequence(4, lengths="all")
+        ):
             dict(kernel.gradients(texts))
             dict(kernel.gradients(alphabet))
     """,
