@@ -13,15 +13,14 @@ from typing import Self
 
 import numpy as np
 
-from mercer._typing import Array, BoolArray, IntArray
+from mercer import _fast
+from mercer._typing import Array, IntArray
 from mercer.problems.qp import BoxQP
 
 MOST_FREE = 1500
 """Free multipliers up to which the inverse pays: its cost grows with their cube."""
 _RIDGE = 1e-11
 """Times the diagonal: equal rows must not make the system singular."""
-_ROUNDS = 25
-"""Choices of the multipliers that are free; those that have not ended by then seldom do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,68 +85,9 @@ class ForcedMoves:
         Those that leave the box are held at its bound, those at a bound that pull inwards become
         free, until nobody moves: a primal–dual active set.
         """
-        lo, hi, at = self.problem.lo, self.problem.hi, self.problem.row
-        shut = np.flatnonzero(at == row)
-        base = float(np.mean(self.F[self.free]))
-        is_free = np.zeros(len(self.beta), dtype=bool)
-        is_free[self.free] = True
-        is_free[shut] = False
-        open_box = lo < hi
-        open_box[shut] = False
-        aim = np.clip(self.beta, lo, hi)
-        aim[shut] = 0.0
-        fewest, idle = len(aim), 0
-        for _ in range(_ROUNDS):
-            moved, pull = self._answer(aim, is_free, base)
-            outside = is_free & ((moved < lo) | (moved > hi))
-            upwards = np.where(aim >= hi, -pull, pull)  # towards the inside
-            inwards = ~is_free & open_box & (upwards > 1e-9)
-            changes = int(outside.sum() + inwards.sum())
-            aim = np.where(is_free, np.clip(moved, lo, hi), aim)
-            if changes == 0:
-                return aim
-            idle = 0 if changes < fewest else idle + 1
-            fewest = min(fewest, changes)
-            if idle > 2:
-                break
-            is_free = (is_free & ~outside) | inwards
-        return None
-
-    def _answer(self, aim: Array, is_free: BoolArray, base: float) -> tuple[Array, Array]:
-        """Return the multipliers when those that are not free have their aims, and F − b."""
-        at, k = self.problem.row, len(self.free)
-        was_free = np.zeros(len(aim), dtype=bool)
-        was_free[self.free] = True
-        change = aim - self.beta
-        held = np.flatnonzero(~is_free[self.free])  # places in S that are forced
-        entered = np.flatnonzero(is_free & ~was_free)
-        fixed = np.flatnonzero(~is_free & ~was_free & (change != 0.0))
-        # What the fixed moves do, then forces c on the held ones and moves x of those that entered.
-        shift = -change[fixed] @ self.answers[at[fixed]]
-        taken = change[fixed] @ self.slopes[at[fixed]]
-        if len(held) or len(entered):
-            V, slopes = self.answers[at[entered]], self.slopes[at[entered]]
-            h = len(held)
-            system = np.empty((h + len(entered), h + len(entered)))
-            system[:h, :h] = self.inverse[held][:, held]
-            system[h:, :h] = V[:, held]
-            system[:h, h:] = -system[h:, :h].T
-            system[h:, h:] = slopes[:, at[entered]].T - V[:, k]
-            pull = self.F[entered] - taken[at[entered]] - base - shift[k]
-            wanted = np.concatenate([change[self.free[held]] - shift[held], pull])
-            solved = _solved(system, wanted)
-            c, x = solved[:h], solved[h:]
-            shift = shift + c @ self.inverse[held] - x @ V
-            taken = taken + c @ self.forces[held] + x @ slopes
-            change[entered] = x
-        moved = self.beta + change
-        moved[self.free] = self.beta[self.free] + shift[:k]
-        moved[self.free[held]] = aim[self.free[held]]
-        return moved, self.F - taken[at] - base - shift[k]
-
-
-def _solved(system: Array, right: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(system, right))
-    except np.linalg.LinAlgError:  # rows that are equal: any answer will do
-        return np.asarray(np.linalg.lstsq(system, right)[0])
+        problem, aim = self.problem, np.empty(len(self.beta))
+        ended = _fast.without_rows.forced(
+            problem.row, problem.lo, problem.hi, self.beta, self.F, self.free, self.inverse,
+            self.answers, self.slopes, self.forces, row, float(np.mean(self.F[self.free])), aim,
+        )  # fmt: skip
+        return aim if ended else None
