@@ -250,7 +250,8 @@ def _plans(first: Plan, kernels: Sequence[Any], names: Sequence[str]) -> Iterato
     task = machines.task_of(table)
     rows = [machines.find(name, task) for name in names]
     if not rows:
-        rows = [row for row in machines.MACHINES if row.task == task]
+        # Machines without a certificate are compared when they are asked for by name.
+        rows = [row for row in machines.MACHINES if row.task == task and not row.row.unproven]
         rows = [row for row in rows if len(table) <= row.most_rows]
         rows = [row for row in rows if row.takes_kernel or (not kernels and not row.refused(table))]
     first_with_kernel = next((row for row in rows if row.takes_kernel), None)
