@@ -75,6 +75,14 @@ EXERCISES = {
         explain(machine, wide[:2])
         explain(machine, wide[:2], game="interventional", background=wide[2:5])
     """,
+    "forced_moves": """
+        import numpy as np
+        from mercer import SVC, leave_one_out
+
+        X = np.random.default_rng(0).normal(size=(30, 3))
+        y = np.arange(30) % 3
+        leave_one_out(SVC().fit(X, y), X, y)
+    """,
     "without_rows": """
         import numpy as np
         from mercer import SVC, leave_one_out

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         contractions as contractions,
         coordinate as coordinate,
         exponentials as exponentials,
+        forced_moves as forced_moves,
         kmers as kmers,
         lasso as lasso,
         log_cosh as log_cosh,

@@ -86,7 +86,7 @@ class ForcedMoves:
         free, until nobody moves: a primal–dual active set.
         """
         problem, aim = self.problem, np.empty(len(self.beta))
-        ended = _fast.without_rows.forced(
+        ended = _fast.forced_moves.forced(
             problem.row, problem.lo, problem.hi, self.beta, self.F, self.free, self.inverse,
             self.answers, self.slopes, self.forces, row, float(np.mean(self.F[self.free])), aim,
         )  # fmt: skip
