@@ -8,7 +8,7 @@ import pytest
 
 from mercer.report.proof.document import stored
 from mercer.report.verifier.findings import Multiplied
-from mercer.report.verifier.loss_judges import MANIFOLDS, Roughness
+from mercer.report.verifier.loss_judges import MANIFOLDS, GraphRoughness
 from mercer.report.verifier.margin_judges import judge_box
 from mercer.report.verifier.page import read_array
 from mercer.report.verifier.residual_judges import PENALTIES
@@ -79,7 +79,7 @@ def test_the_graph_is_that_of_dense_matrices(normalized, power):
         L = np.diag((D > 0).astype(float)) - there[:, None] * W * there
     problem = {"kind": MANIFOLDS[0], "smoothness": 3.0, "power": power, "normalized": normalized}
     data = {"edges": edges.astype(float), "edge_weights": W[edges[:, 0], edges[:, 1]]}
-    rough, v = Roughness(problem, data, 8), random.normal(size=8)
+    rough, v = GraphRoughness(problem, data, 8), random.normal(size=8)
     expected = 3.0 * np.linalg.matrix_power(L, power) @ v
     np.testing.assert_allclose(rough(v), expected, atol=1e-12)
     assert (rough(np.abs(v), size=True) >= np.abs(expected) - 1e-12).all()

@@ -432,8 +432,7 @@ class GaussianProcessClassifier(DrawnProbabilities, ClassifierMixin, GaussianPro
         return evidence.value_and_gradient(theta) if gradient else np.float64(evidence.value(theta))
 
     def _new_points(self, X: Objects) -> Points:
-        X = self._read_new(X)
-        return self.latents_[0].kernel.encode(X)
+        return self.latents_[0].kernel.encode(self._read_new(X))
 
     def _moments(self, X: Objects) -> tuple[Array, Array]:
         points = self._new_points(X)

@@ -61,7 +61,7 @@ class Multiplied(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class StatedRows:
     """The rows x̃ = (x − m, constant) of a linear machine."""
 
     X: Array

@@ -179,7 +179,7 @@ def judge_mode(problem: Tree, data: Arrays, found: Sequence[Multiplied]) -> Foun
 # ---- few labels, and a graph of neighbours -----------------------------------------------------
 
 
-class Roughness:
+class GraphRoughness:
     """R = μLᵖ of a graph with weights above 0: L = D − W, or I − D^(−½)WD^(−½)."""
 
     def __init__(self, problem: Tree, data: Arrays, n: int) -> None:
@@ -213,7 +213,7 @@ def manifold_vectors(problem: Tree, data: Arrays) -> list[Array]:
     n = len(data["targets"])
     good = all(data[name].shape == (n,) for name in names)
     require(good and float(problem["penalty"]) > 0, "a problem has not one number for each row")
-    gamma = data["multipliers"] - Roughness(problem, data, n)(data["values"])
+    gamma = data["multipliers"] - GraphRoughness(problem, data, n)(data["values"])
     return [data["coefficients"][:, None], gamma[:, None] / float(problem["penalty"])]
 
 
@@ -229,7 +229,10 @@ def judge_manifold(problem: Tree, data: Arrays, found: Sequence[Multiplied]) -> 
     intercept, known = bool(problem["intercept"]), w > 0
     require(b == 0 or intercept, "a machine without a constant has one")
     require(not beta[~known].any(), "a row without a label has a multiplier")
-    rough, (f, size) = Roughness(problem, data, len(y)), (found[0].f[:, 0], found[0].size[:, 0])
+    rough, (f, size) = (
+        GraphRoughness(problem, data, len(y)),
+        (found[0].f[:, 0], found[0].size[:, 0]),
+    )
     image = found[1].f[:, 0]
     gamma = manifold_vectors(problem, data)[1][:, 0]
     signed = y * beta

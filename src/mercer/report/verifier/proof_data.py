@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.report.verifier.findings import Arrays, Design, Found, Multiplied, Tree
+from mercer.report.verifier.findings import Arrays, Found, Multiplied, StatedRows, Tree
 from mercer.report.verifier.kernels import (
     BLOCK,
     Sample,
@@ -82,7 +82,7 @@ ON_LANDMARKS: dict[str, Callable[[Tree, Arrays, LandmarkProducts], Found]] = {
 }
 """Problems of functions Σ aⱼ k(zⱼ, ·) of landmarks z."""
 
-ON_ROWS: dict[str, Callable[[Tree, Arrays, Design], Found]] = {
+ON_ROWS: dict[str, Callable[[Tree, Arrays, StatedRows], Found]] = {
     "linear": judge_linear,
     "linear, ℓ₁": judge_sparse_margin,
     "linear, Crammer–Singer": judge_linear_joint,
@@ -104,17 +104,17 @@ ARRAYS = (
 
 
 @dataclass(eq=False)
-class Entry:
+class StatedProblem:
     """One problem: its settings, its arrays, its parts, and products with each of its matrices."""
 
     problem: Tree
     data: Arrays
     grams: list[int]
-    parts: list[Entry] = field(default_factory=list)
+    parts: list[StatedProblem] = field(default_factory=list)
     products: dict[int, list[Multiplied]] = field(default_factory=dict)
 
     @property
-    def leaves(self) -> list[Entry]:
+    def leaves(self) -> list[StatedProblem]:
         """The parts, or the problem itself where it has none."""
         return self.parts or [self]
 
@@ -158,7 +158,7 @@ class ProofData:
         """Judge all problems."""
         return tuple(self._judge(entry) for entry in self.entries)
 
-    def _judge(self, entry: Entry) -> Found:
+    def _judge(self, entry: StatedProblem) -> Found:
         problem, data, kind = entry.problem, entry.data, entry.problem["kind"]
         if kind == MULTIPLE:
             return self._judge_kernels(entry)
@@ -169,9 +169,9 @@ class ProofData:
         X, sample = self.samples[problem["sample"]], int(problem["sample"])
         if sample < 0 or len(data["targets"]) != len(X):
             raise NoProof("a linear machine has not one target for each row")
-        return ON_ROWS[kind](problem, data, Design(X, float(problem["constant"])))
+        return ON_ROWS[kind](problem, data, StatedRows(X, float(problem["constant"])))
 
-    def _judge_kernels(self, entry: Entry) -> Found:
+    def _judge_kernels(self, entry: StatedProblem) -> Found:
         """Judge machines with the sum of their matrices, then with the weights as part of it."""
         weights, parts = entry.data["kernel_weights"], []
         if len(weights) != len(entry.grams):
@@ -187,7 +187,7 @@ class ProofData:
             sizes += [float(np.vdot(np.abs(beta), each.size)) for each in found]
         return join_kernels(entry.problem, weights, parts, squares, sizes)
 
-    def _multiply(self, g: int, gram: Tree, leaves: Sequence[Entry]) -> None:
+    def _multiply(self, g: int, gram: Tree, leaves: Sequence[StatedProblem]) -> None:
         """Multiply a Gram matrix with the coefficients of all problems on it."""
         n = int(gram["rows"]) - int(gram.get("landmarks", 0))
         self.rows = max(self.rows, n)
@@ -212,7 +212,7 @@ class ProofData:
             at += V.shape[1]
 
     def _product(
-        self, g: int, gram: Tree, leaves: Sequence[Entry]
+        self, g: int, gram: Tree, leaves: Sequence[StatedProblem]
     ) -> Callable[[Array], Multiplied]:
         """Return V ↦ KV and ∣K∣∣V∣, and say where K is not definite."""
         if "landmarks" in gram:
@@ -261,7 +261,7 @@ class ProofData:
             raise NoProof("rows and Gram matrix are not equally many")
 
 
-def _entry(problem: Tree) -> Entry:
+def _entry(problem: Tree) -> StatedProblem:
     """Read the arrays of a problem, and of its parts."""
     kind = problem["kind"]
     if kind not in (*ON_GRAM, *ON_LANDMARKS, *ON_ROWS, MULTIPLE):
@@ -273,14 +273,14 @@ def _entry(problem: Tree) -> Entry:
         ):
             raise NoProof(f"{name} of a problem are not one number for each row, 0 or more")
     if kind != MULTIPLE:
-        return Entry(problem, data, [int(problem["gram"])] if "gram" in problem else [])
+        return StatedProblem(problem, data, [int(problem["gram"])] if "gram" in problem else [])
     grams = [int(g) for g in problem["grams"]]
     parts = [_entry(part) for part in problem["parts"]]
     if not parts or any(part.problem["kind"] not in BOXES for part in parts):
         raise NoProof("machines that weigh kernels are support vector machines")
     for part in parts:
         part.grams = grams
-    return Entry(problem, data, grams, parts)
+    return StatedProblem(problem, data, grams, parts)
 
 
 def _fixes_sums(problem: Tree) -> bool:

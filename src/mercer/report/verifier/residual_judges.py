@@ -13,9 +13,9 @@ from mercer.report.verifier.findings import (
     FEASIBLE,
     ROUNDING,
     Arrays,
-    Design,
     Found,
     Multiplied,
+    StatedRows,
     Tree,
     require,
     top,
@@ -23,7 +23,7 @@ from mercer.report.verifier.findings import (
 from mercer.report.verifier.page import Array, NoProof
 
 
-class Penalty(NamedTuple):
+class PenaltyFormula(NamedTuple):
     """φ(r), its conjugate φ*(ν) = max over r of νr − φ(r), and the slopes that φ can have."""
 
     value: Callable[[Array], Array]
@@ -31,15 +31,15 @@ class Penalty(NamedTuple):
     box: tuple[float, float] = (-math.inf, math.inf)
 
 
-def _huber(a: float) -> Penalty:
+def _huber(a: float) -> PenaltyFormula:
     def value(r: Array) -> Array:
         inner = np.minimum(np.abs(r), a)
         return np.asarray(inner * (2 * np.abs(r) - inner))
 
-    return Penalty(value, lambda nu: nu**2 / 4, (-2 * a, 2 * a))
+    return PenaltyFormula(value, lambda nu: nu**2 / 4, (-2 * a, 2 * a))
 
 
-def _barrier(a: float) -> Penalty:
+def _barrier(a: float) -> PenaltyFormula:
     def value(r: Array) -> Array:
         share = np.minimum((r / a) ** 2, 1.0)
         with np.errstate(divide="ignore"):
@@ -49,20 +49,20 @@ def _barrier(a: float) -> Penalty:
         r = nu / (1 + np.sqrt(1 + (nu / a) ** 2))
         return np.asarray(nu * r - value(r))
 
-    return Penalty(value, conjugate)
+    return PenaltyFormula(value, conjugate)
 
 
 def _nothing(nu: Array) -> Array:
     return np.zeros(len(nu))
 
 
-PENALTIES: dict[str, Callable[[float], Penalty]] = {
-    "l2": lambda a: Penalty(np.square, lambda nu: nu**2 / 4),
-    "l1": lambda a: Penalty(np.abs, _nothing, (-1.0, 1.0)),
-    "quantile": lambda tau: Penalty(
+PENALTIES: dict[str, Callable[[float], PenaltyFormula]] = {
+    "l2": lambda a: PenaltyFormula(np.square, lambda nu: nu**2 / 4),
+    "l1": lambda a: PenaltyFormula(np.abs, _nothing, (-1.0, 1.0)),
+    "quantile": lambda tau: PenaltyFormula(
         lambda r: np.maximum(tau * r, (tau - 1) * r), _nothing, (tau - 1, tau)
     ),
-    "dead_zone": lambda a: Penalty(
+    "dead_zone": lambda a: PenaltyFormula(
         lambda r: np.maximum(np.abs(r) - a, 0.0), lambda nu: a * np.abs(nu), (-1.0, 1.0)
     ),
     "huber": _huber,
@@ -71,7 +71,7 @@ PENALTIES: dict[str, Callable[[float], Penalty]] = {
 """Penalties by their names, each with one number of its own."""
 
 
-def judge_penalty(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_penalty(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min Σ φ(y − w·x̃) by yᵀν − Σ φ*(ν) over Σ νx̃ = 0.
 
     That sum is 0 up to rounding, whose price is that of weights twice as large.
@@ -103,7 +103,7 @@ def judge_penalty(problem: Tree, data: Arrays, rows: Design) -> Found:
     )
 
 
-def judge_norm(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_norm(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ‖y − w·x̃‖_p, first weights in a ball ‖w‖ ≤ t, by yᵀν − t‖Wᵀν‖* over ‖ν‖* ≤ 1.
 
     Σ νx̃ = 0 for the weights outside of the ball, up to rounding; p and the norm of the ball are

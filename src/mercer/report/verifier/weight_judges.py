@@ -10,8 +10,8 @@ from mercer.report.verifier.findings import (
     HARD,
     ROUNDING,
     Arrays,
-    Design,
     Found,
+    StatedRows,
     Tree,
     labels_of,
     require,
@@ -21,7 +21,7 @@ from mercer.report.verifier.loss_judges import logistic_drift, logistic_sizes, l
 from mercer.report.verifier.page import Array
 
 
-def judge_linear(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_linear(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ½‖w‖² + Σ φᵢ(pᵢ − w·x̃ᵢ) by pᵀβ − ε‖β‖₁ − ½ Σ Dᵢβᵢ² − ½‖Σ βᵢx̃ᵢ‖².
 
     φ is C max(0, ∣r∣ − ε) or its square, for a class only on the side of its sign; the square has
@@ -59,7 +59,7 @@ def judge_linear(problem: Tree, data: Arrays, rows: Design) -> Found:
     )
 
 
-def judge_sparse_margin(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_sparse_margin(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ‖w‖₁ + Σ Cᵢ max(0, 1 − y w·x̃)² by Σ α − Σ α²/4C over α ≥ 0, ∣Σ αyx̃∣ ≤ 1.
 
     α is the best multiple of the slopes 2C max(0, 1 − y w·x̃) that keeps the constraints.
@@ -91,7 +91,7 @@ def judge_sparse_margin(problem: Tree, data: Arrays, rows: Design) -> Found:
     )
 
 
-def judge_linear_joint(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_linear_joint(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ½ Σ ‖w_c‖² + Σ Cᵢ max_c ([c ≠ y] + (w_c − w_y)·x̃ᵢ) of Crammer and Singer.
 
     The dual is max −½ Σ ‖Σ α_cx̃‖² − Σ α over c ≠ y, with Σ_c α_c = 0 and α_c ≤ C[c = y].
@@ -119,7 +119,7 @@ def judge_linear_joint(problem: Tree, data: Arrays, rows: Design) -> Found:
     )
 
 
-def judge_linear_logistic(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_linear_logistic(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ρ Σ ∣W∣ + ½(1 − ρ) Σ W² + logistic losses.
 
     The dual is Σ C H(p) − Σ max(0, ∣V∣ − ρ)²/2(1 − ρ) with V = Σ x̃ᵢβᵢ. With ρ = 1 the last sum is
@@ -174,7 +174,7 @@ def _logistic_dual(data: Arrays, F: Array, V: Array, rho: float, share: float) -
     return logistic_values(data, F, share)[1] - price
 
 
-def judge_squares(problem: Tree, data: Arrays, rows: Design) -> Found:
+def judge_squares(problem: Tree, data: Arrays, rows: StatedRows) -> Found:
     """Judge min ½ Σ s(y − w·x − b)² + λ₁‖w‖₁ + ½λ₂‖w‖² by multiples of ν = s(y − w·x − b).
 
     The dual is max yᵀν − ½ Σ ν²/s − Σ max(0, ∣xⱼᵀν∣ − λ₁)²/2λ₂, Σ ν = 0 where b is free; without λ₂
@@ -189,7 +189,7 @@ def judge_squares(problem: Tree, data: Arrays, rows: Design) -> Found:
     if problem["intercept"]:  # means may be large next to what is left
         means, mean = (s @ X) / s.sum(), float(s @ y) / float(s.sum())
         X, y, b = X - means, y - mean, float(np.longdouble(b) + np.longdouble(means) @ w - mean)
-    design = Design(X)
+    design = StatedRows(X)
     f, size = design.dot(w)
     r = y - f - b
     nu = s * r
