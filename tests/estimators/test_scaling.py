@@ -60,3 +60,13 @@ def test_wrong_tables():
         NumericScaler().fit(np.eye(4)).transform(pd.DataFrame(DATA))
     with pytest.raises(InvalidInput, match="no rows"):
         NumericScaler().fit(pd.DataFrame({"a": []}))
+
+
+@pytest.mark.parametrize("names", [[0, 1], ["a", 3]])
+def test_numbers_for_names_of_columns(names):
+    """Frames of pandas without names have numbers in their place."""
+    values = np.array([[1.0, 5.0], [2.0, 7.0], [4.0, 9.0]])
+    frame = pd.DataFrame(values, columns=names)
+    found = NumericScaler().fit(frame).transform(frame)
+    assert list(found.columns) == names
+    np.testing.assert_allclose(found, NumericScaler().fit_transform(values))

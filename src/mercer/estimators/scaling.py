@@ -132,6 +132,9 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
                 "NumericScaler was fitted to an array and is given a table. Give an array."
             )
         frame = as_narwhals(X)
+        given = list(frame.columns)
+        # Frames of pandas may have numbers for names; they are kept as texts here.
+        frame = frame.rename({name: str(name) for name in given if not isinstance(name, str)})
         missing = [name for name in self.feature_names_in_ if name not in frame.columns]
         if missing:
             raise InvalidInput(
@@ -142,7 +145,11 @@ class NumericScaler(AtomicFit, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             ((nw.col(name).cast(nw.Float64) - self.mean_[name]) / self.scale_[name]).alias(name)
             for name in self.scale_
         ]
-        return frame.with_columns(*scaled).to_native() if scaled else X
+        if not scaled:
+            return X
+        found = frame.with_columns(*scaled)
+        odd = {str(name): name for name in given if not isinstance(name, str)}
+        return found.rename(odd).to_native() if odd else found.to_native()
 
 
 def _without_zeros(deviation: Array, size: Array) -> Array:

@@ -13,10 +13,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from joblib import hash as fingerprint
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from mercer._interrupts import interruptible
@@ -32,9 +30,9 @@ from mercer._sklearn import (
 )
 from mercer._typing import IntArray, Model, Objects, Targets
 from mercer.estimators.base import KernelMachine
-from mercer.kernels.encoders import as_narwhals, is_frame
 from mercer.tuning.grids import Axes
 from mercer.tuning.left_out_rows import leaves_one_out, left_out_fits
+from mercer.tuning.pipeline_steps import taken_apart, transformed_rows
 from mercer.tuning.race import Race, Scorer
 from mercer.tuning.search_progress import SearchProgress
 from mercer.tuning.shared_fits import Fitted, Fold, SharedFits, fits_memory
@@ -98,6 +96,7 @@ class Evaluation:
         self._own_parameters = {self._prefix + name for name in own}
         self._untold: list[tuple[int, int]] = []
         self._asked: dict[tuple[int, bool], tuple[Any, Any, Any]] = {}
+        self._seen: dict[int, Any] = {}
 
     @property
     def interrupted(self) -> bool:
@@ -289,12 +288,7 @@ class Evaluation:
             if before is None:
                 folds.append(Fold.of(self.X, y, weight, np.asarray(train), np.asarray(test)))
                 continue
-            steps = clone(before)
-            try:
-                inside = steps.fit_transform(safe_indexing(self.X, train), y)
-                joined = _joined(inside, steps.transform(safe_indexing(self.X, test)))
-            except Exception:  # raised again when it is fitted alone
-                return None
+            joined = transformed_rows(before, self.X, self.y, train, test)
             if joined is None:
                 return None
             rows = np.arange(len(train) + len(test))
@@ -363,7 +357,7 @@ class Evaluation:
     def _job(self, cell: int, fold: int) -> dict[str, Any]:
         train, test = self.splits[fold]
         told = {} if self.progress is None else self.progress.job(cell, fold)
-        return {
+        job = {
             **told,
             "estimator": clone(self.estimator),
             "X": self.X,
@@ -382,6 +376,28 @@ class Evaluation:
             "verbose": self.options["verbose"],
             "split_progress": (fold, len(self.splits)),
             "candidate_progress": (cell, len(self.candidates)),
+        }
+        return job | self._after_steps(cell, fold)
+
+    def _after_steps(self, cell: int, fold: int) -> dict[str, Any]:
+        """Return what differs in a job for the machine alone, whose steps are done once a fold."""
+        given, prefix = self.candidates[cell], self._prefix
+        alike = self._before is not None and all(name.startswith(prefix) for name in given)
+        if not alike or self.fit_params or self.score_params or not self._answers_suffice:
+            return {}
+        train, test = self.splits[fold]
+        if fold not in self._seen:
+            self._seen[fold] = transformed_rows(self._before, self.X, self.y, train, test)
+        if self._seen[fold] is None:
+            return {}
+        rows = np.concatenate([train, test])
+        return {
+            "estimator": clone(self._machine),
+            "X": self._seen[fold],
+            "y": None if self.y is None else safe_indexing(self.y, rows),
+            "train": np.arange(len(train)),
+            "test": np.arange(len(train), len(rows)),
+            "parameters": {name.removeprefix(prefix): value for name, value in given.items()},
         }
 
 
@@ -403,32 +419,6 @@ def _known_scorer(scorers: Scorer) -> bool:
 def is_kernel_machine(estimator: object) -> TypeGuard[KernelMachine]:
     """Tell our kernel machines from all other estimators that a search may be given."""
     return isinstance(estimator, KernelMachine)
-
-
-def taken_apart(estimator: Model) -> tuple[Any, Any, str]:
-    """Return the steps before the machine (None if there are none), the machine, its prefix."""
-    steps = getattr(estimator, "steps", None)
-    if steps is None:
-        return None, estimator, ""
-    name, machine = steps[-1]
-    if estimator.memory is not None:
-        return None, None, ""
-    before = Pipeline(steps[:-1]) if steps[:-1] else None
-    if len(steps) == 2 and hasattr(steps[0][1], "fit_transform"):
-        before = steps[0][1]
-    return before, machine, f"{name}__"
-
-
-def _joined(first: Objects, second: Objects) -> Any:
-    if sparse.issparse(first):
-        return sparse.vstack([first, second], format="csr")
-    if isinstance(first, np.ndarray):
-        return np.concatenate([first, second])
-    if is_frame(first):
-        import narwhals.stable.v2 as nw
-
-        return nw.concat([as_narwhals(first), as_narwhals(second)]).to_native()
-    return [*first, *second] if isinstance(first, list) else None
 
 
 def _threads(n_jobs: int | None) -> int | None:
