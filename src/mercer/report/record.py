@@ -281,10 +281,54 @@ class Fact:
 class Record:
     """Everything that a report shows about one fitted model; see :func:`describe`.
 
-    With ``folds`` the scores are those of cross-validation, and there are no test rows.
-
     ``to_dict`` gives dictionaries, lists, texts, numbers and arrays, which can travel inside a
     model file; ``from_dict`` checks them and makes the record again.
+
+    Attributes
+    ----------
+    version : int
+        Of the form of the record; a reader refuses others.
+    title, machine, kernel, task, target : str
+        What was learnt, by what, from what.
+    headline, trust, verdict, remarks
+        The answer in a sentence, ``"yes"``, ``"caution"``, ``"no"`` or ``"unknown"``, why that, and
+        what should be known beside.
+    facts, reproduction : list of Fact
+        Names with values: of the model, and of what makes the run again.
+    kernel_reasons : list of str
+        Why this kernel and this machine.
+    scores, baseline, train_score
+        The measures on the test rows, what the simplest answer is, and the main score in training.
+    confusion, residuals, calibration, curves : or None
+        True against predicted classes or numbers, what happened where the model said how sure it
+        is, and what other thresholds would give.
+    references : list of Reference
+        The usual methods on the same rows.
+    suspicions : list of str
+        Leaks, copies, order in time and the like.
+    search, vote : or None
+        All that was tried, and the members of a vote.
+    proof, support : or None
+        The certificate, and the kinds of support vectors.
+    parts, parts_are_columns
+        Summands of the kernel with their shares, and whether each is a column.
+    neighbours, gram, map : or None
+        Nearest support vectors, a picture of the matrix, two components.
+    shares, insides
+        How much columns give to the answers, and letters or nodes inside of some.
+    folds : int
+        Of cross-validation, where the scores are from there and there are no test rows; else 0.
+    created : str
+        The date.
+
+    Examples
+    --------
+    >>> from mercer import Record, Study
+    >>> record = Study.fit("diabetes", machine="linear").record
+    >>> record.task, [score.name for score in record.scores][:1]
+    ('number', ['R²'])
+    >>> Record.from_dict(record.to_dict()).headline == record.headline
+    True
     """
 
     version: int
