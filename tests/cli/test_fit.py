@@ -62,7 +62,7 @@ def test_json_has_the_promised_form(machine):
         "target": str, "task": str, "classes": list, "machine": str, "machine_reason": str,
         "kernel": str, "kernel_reasons": list, "parameters": dict, "search": dict, "scores": list,
         "baseline": str, "references": list, "suspicions": list, "trust": str,
-        "verdict": str, "certificate": dict, "stopped": str, "notes": list,
+        "verdict": str, "certificate": dict, "unproven": type(None), "stopped": str, "notes": list,
         "seed": int, "seconds": float, "files": dict,
     }  # fmt: skip
     assert {name: type(value) for name, value in found.items()} == kinds
