@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -43,6 +44,14 @@ def X():
 def Z():
     """Other numbers, 5 × 3, one row shared with X's distribution of values."""
     return _read_only(np.random.default_rng(8).normal(size=(5, 3)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_figures_are_left():
+    """Close what the tests of a module have drawn: pyplot warns of more than twenty figures."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_addoption(parser):

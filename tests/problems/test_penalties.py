@@ -7,7 +7,7 @@ import pytest
 
 from mercer import L1, L2, DeadZone, Huber, LargeError, LogBarrier, Quantile
 from mercer.gram.feature_gram import FeatureGram
-from mercer.problems.penalties import (
+from mercer.problems.penalty_problems import (
     ChebyshevProblem,
     PenaltyAnswer,
     PenaltyProblem,
