@@ -289,7 +289,7 @@ def test_the_score_leads_the_contest(score, scoring):
     assert 0.9 < abs(study.search.best_score_) <= 1 or score == "log_loss"
 
 
-@pytest.mark.filterwarnings("ignore:.*ended at its bound")
+@pytest.mark.filterwarnings("ignore:.*ended at its bound", "ignore:lbfgs failed to converge")
 def test_every_machine_can_be_asked_for(tmp_path):
     header, lines = lines_of("diabetes")
     (tmp_path / "some.csv").write_text("\n".join([header, *lines[:80]]))
