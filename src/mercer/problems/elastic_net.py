@@ -134,14 +134,15 @@ class Design:
 
         Sparse ones as they are, which have no weights; dense ones as they count.
         """
-        X, none = self.X, np.empty(0, np.int32)
-        nothing = np.empty(0)
+        X, nothing = self.X, np.empty(0)
+        none: IntArray = np.empty(0, np.int32)
         if sparse.issparse(X):
             return X.data, X.indices, X.indptr, nothing if self.means is None else self.means
         Z: Array = X if self.means is None else np.subtract(X, self.means, order="F")
         if self.roots is not None:
             Z = Z * self.roots[:, None]
-        return np.asfortranarray(Z).T.reshape(-1), none, none, nothing
+        data: Array = np.asfortranarray(Z).T.reshape(-1)
+        return data, none, none, nothing
 
     def part(self, rows: slice, columns: IntArray) -> Array:
         """Return some columns of a dense matrix as they count, in some rows."""
