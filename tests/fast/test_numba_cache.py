@@ -315,8 +315,8 @@ EXERCISES = {
         from mercer import Lasso
 
         random = np.random.default_rng(0)
-        thin = sparse.random(60, 90, density=0.2, random_state=0, format="csr")
-        Lasso(0.001).fit(thin, thin @ random.normal(size=90))
+        thin = sparse.random(90, 60, density=0.2, random_state=0, format="csr")
+        Lasso(0.001).fit(thin, thin @ random.normal(size=60))
     """,
     "log_cosh": """
         import numpy as np

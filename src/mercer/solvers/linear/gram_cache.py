@@ -22,6 +22,8 @@ millisecond or two. Each round has two passes over the data."""
 _FEW_ENTRIES = 1 << 20
 """Entries of columns up to which passes over them cost less than calls that choose some: with 1e4
 to 1e6, sparse or wide, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
+_WIDEST = 6
+"""Dense columns for each row up to which this is so: few of more are in use, and chosen soon."""
 _FEW_NUMBERS = 1 << 22
 """Numbers in the columns of a working set up to which they are kept: 32 MB."""
 _WORTH_ASKING = 1 << 24
@@ -169,7 +171,7 @@ class GramCache:
         if sparse.issparse(X):
             few = X.nnz <= _FEW_ENTRIES
             return few and self.design.weights is None and bool(X.has_canonical_format)
-        return p > n and n * p <= _FEW_ENTRIES
+        return n < p <= _WIDEST * n and n * p <= _FEW_ENTRIES
 
     @property
     def few(self) -> bool:

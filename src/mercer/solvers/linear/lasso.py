@@ -32,7 +32,7 @@ EASY_EPOCHS = 10
 """Rounds after which one Newton step between rounds has shown to be too few."""
 FEW_EPOCHS = 30
 """Rounds over all columns before Newton steps begin, where the whole Gram matrix is at hand."""
-DENSE_EPOCHS, SPARSE_EPOCHS = 200, 600
+DENSE_EPOCHS, SPARSE_EPOCHS = 80, 600
 """Rounds over dense or sparse columns themselves at most: Newton steps end sooner where these go
 on, and their Gram matrix costs less if the columns are dense."""
 _COLUMN_SHARE = 0.6
