@@ -21,7 +21,7 @@ _LITTLE_WORK = 1 << 25
 millisecond or two. Each round has two passes over the data."""
 _FEW_ENTRIES = 1 << 20
 """Entries of columns up to which passes over them cost less than calls that choose some: with 1e4
-to 1e6, sparse or wide, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
+to 1e6, sparse, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
 _WIDEST = 6
 """Dense columns for each row up to which this is so: few of more are in use, and chosen soon."""
 _FEW_NUMBERS = 1 << 22
