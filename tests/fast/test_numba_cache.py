@@ -309,6 +309,15 @@ EXERCISES = {
         wide = random.normal(size=(100, 1500))  # too many columns for their matrix of products
         Lasso(0.01, max_iter=10_000).fit(wide, wide[:, :20] @ random.normal(size=20))
     """,
+    "column_lasso": """
+        import numpy as np
+        from scipy import sparse
+        from mercer import Lasso
+
+        random = np.random.default_rng(0)
+        thin = sparse.random(90, 60, density=0.2, random_state=0, format="csr")
+        Lasso(0.001).fit(thin, thin @ random.normal(size=60))
+    """,
     "log_cosh": """
         import numpy as np
         from mercer import ICA, FastICA

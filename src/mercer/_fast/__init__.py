@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         box_ascent as box_ascent,
         box_parts as box_parts,
         box_qp as box_qp,
+        column_lasso as column_lasso,
         contractions as contractions,
         coordinate as coordinate,
         exponentials as exponentials,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer import _memory
+from mercer import _fast, _memory
 from mercer._typing import Array, IntArray, Matrix
 from mercer.gram.base import GramMatrix
 from mercer.linalg.scatter import scatter
@@ -84,7 +84,13 @@ class Design:
         """Return the length of each column, or a little more where rounding leaves it open."""
         n, X, s = self.shape[0], self.X, self.weights
         if sparse.issparse(X):
-            squares: Array = X.power(2).T @ (np.ones(n) if s is None else s)
+            if not X.has_canonical_format:  # entries of one place add up before they are squared
+                X = X.copy()
+                X.sum_duplicates()
+            if s is None:
+                squares: Array = _fast.column_lasso.squares(X.data, X.indptr)
+            else:
+                squares = X.power(2).T @ s
         elif s is not None:
             squares = np.einsum("i,ij,ij->j", s, X, X)
         elif X.flags.f_contiguous:
@@ -122,6 +128,21 @@ class Design:
         )
         whole = replace(self, X=self.X.toarray()) if sparse.issparse(self.X) else self
         return whole.part(slice(None), np.arange(p))
+
+    def columns(self) -> tuple[Array, IntArray, IntArray, Array]:
+        """Return the columns as ``_fast.column_lasso`` reads them, and what they count from.
+
+        Sparse ones as they are, which have no weights; dense ones as they count.
+        """
+        X, nothing = self.X, np.empty(0)
+        none: IntArray = np.empty(0, np.int32)
+        if sparse.issparse(X):
+            return X.data, X.indices, X.indptr, nothing if self.means is None else self.means
+        Z: Array = X if self.means is None else np.subtract(X, self.means, order="F")
+        if self.roots is not None:
+            Z = Z * self.roots[:, None]
+        data: Array = np.asfortranarray(Z).T.reshape(-1)
+        return data, none, none, nothing
 
     def part(self, rows: slice, columns: IntArray) -> Array:
         """Return some columns of a dense matrix as they count, in some rows."""

@@ -54,9 +54,10 @@ class ElasticNet(
     min ‖y − Xw − b‖²/2n + α ρ‖w‖₁ + ½ α (1 − ρ)‖w‖²,  ρ = l1_ratio
 
     A drop-in for :class:`sklearn.linear_model.ElasticNet`. Working sets of columns are solved by
-    coordinate descent and Newton steps on their Gram matrix, without the columns that gap-safe
-    spheres screen; extrapolated residuals prove the answer. X is never copied. In the form
-    ‖Xw − y‖² + λ‖w‖₁ that textbooks use, λ is 2nα: multiply by 2n, divide to come back.
+    coordinate descent, on the columns themselves where sparse or wide data are small, else with
+    Newton steps on their Gram matrix, without the columns that gap-safe spheres screen;
+    extrapolated residuals prove the answer. Only dense X of less than 10 MB is copied. In the
+    form ‖Xw − y‖² + λ‖w‖₁ that textbooks use, λ is 2nα: multiply by 2n, divide to come back.
 
     Parameters
     ----------
