@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._fast.box_qp import improve, product, settle, sums_error, violation
+from mercer._fast.box_qp import improve, product, settle, sums_error, verdict, violation
 from mercer._fast.jit import jit
 from mercer._typing import Array, Groups, IntArray
 
@@ -13,6 +13,10 @@ FINE_ENOUGH = 1e-9
 FINE_ROUNDS, FINE_PAIRS = 8, 1000
 """Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
 for each variable."""
+EPSILON = 2.0**-52
+"""The precision of float64."""
+GAP_ROUNDING = 1e-14
+"""What rounding leaves of a difference of sums, as a share of what they add up; as in ``Gap``."""
 
 
 @jit
@@ -37,10 +41,12 @@ def solve_parts(
 
     The variables of problem j stand from ``ends[j]`` on; β holds starts and then answers, and f the
     products Kβ. Problems of at most ``most_fine`` variables are made exact. Returns for each the
-    pair steps, whether negative curvature was met, the violation and the error of the fixed sums:
-    where these are too large, one call was not enough.
+    pair steps, whether negative curvature was met, the violation, the error of the fixed sums and
+    the relative gap: where these are too large, one call was not enough.
     """
-    numbers = np.empty((ends.size - 1, 4))
+    numbers, largest = np.empty((ends.size - 1, 5)), 0.0
+    for i in range(K.shape[0]):
+        largest = max(largest, abs(K[i, i]))
     for j in range(ends.size - 1):
         a, b = ends[j], ends[j + 1]
         m, at, of = b - a, idx[a:b], group[a:b]
@@ -80,4 +86,41 @@ def solve_parts(
         numbers[j, 0], numbers[j, 1] = steps, curved
         numbers[j, 2] = violation(px, fx, x, least, greatest, of, groups)
         numbers[j, 3] = sums_error(x, of, sums)
+        numbers[j, 4] = relative_gap(px, fx, least, greatest, x, of, sums, largest)
     return numbers
+
+
+@jit
+def relative_gap(
+    p: Array,
+    f: Array,
+    lo: Array,
+    hi: Array,
+    beta: Array,
+    group: Groups,
+    sums: Array,
+    largest: float,
+) -> float:
+    """Return what ``BoxQP.relative_gap`` does, where no value of K is above ``largest``.
+
+    The gap is a share of the larger of the primal and the dual value. It is 0 where rounding
+    explains it: that of these sums, or that of Kβ, ε·max K·Σ|β|, times the widths of the box.
+    """
+    biases, _, judged = verdict(p, f, np.arange(p.size), lo, hi, beta, group, sums)
+    price, fault, _, linear, quadratic, _ = judged
+    if fault != 0.0:  # hard constraints have no price, and tolerances of their own
+        return 0.0
+    constant, size, room = 0.0, 0.0, 0.0
+    for g in range(sums.size):
+        constant += biases[g] * sums[g]
+    for t in range(p.size):
+        size += abs(beta[t])
+        width = hi[t] - lo[t]
+        room += width if width < np.inf else 0.0
+    primal, dual = quadratic / 2 + price + constant, linear - quadratic / 2
+    gap, terms = primal - dual, abs(price) + abs(linear) + abs(quadratic) + abs(constant)
+    if not np.isfinite(gap):
+        return np.inf
+    if gap <= max(GAP_ROUNDING * terms, EPSILON * largest * size * room):
+        return 0.0
+    return gap / max(abs(primal), abs(dual))

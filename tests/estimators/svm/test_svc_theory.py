@@ -1,5 +1,7 @@
 """What the theory promises of SVC: margins, slacks, multipliers, the hard margin."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -44,6 +46,42 @@ def test_what_the_theory_promises():
     # Both values are sums over n vectors: each is off by n · 2⁻⁵³ of the sum of all sizes at most.
     rounding = len(X) * 2.0**-52 * (alpha.sum() + certificate.primal + alpha @ K @ alpha)
     assert -rounding <= certificate.gap < 1e-4 * certificate.primal
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: SVC(), lambda: SVC(multi_class="ovr"), lambda: SVC(C=np.inf, gamma=5.0)]
+)
+def test_machines_are_made_when_they_are_asked_for(make):
+    X, y = wine()
+    first, second = make().fit(X, y), make().fit(X, y)
+    assert "_machines" not in vars(first)
+    first.set_params(C=7.0)  # it is none of the fit that was
+    copied = pickle.loads(pickle.dumps(second))
+    assert "_answers" not in vars(second)
+    assert "_answers" not in vars(copied)
+    for mine, other, again in zip(first._machines, second.machines_, copied.machines_, strict=True):
+        for name in ("alpha_", "bound", "values", "rows", "signs", "intercept_"):
+            assert_array_equal(getattr(mine, name), getattr(other, name))
+            assert_array_equal(getattr(again, name), getattr(other, name))
+        assert mine.classes == other.classes == again.classes
+        assert other.certificate_.relative_gap == again.certificate_.relative_gap < 1e-3
+    # Another fit has machines of its own, or none where the problem is a joint one.
+    second.fit(X[y > 0], y[y > 0])
+    assert [len(machine.rows) for machine in second.machines_] == [np.count_nonzero(y > 0)]
+    joint = second.set_params(C=1.0, multi_class="crammer_singer").fit(X, y)
+    assert joint.machines_ == []
+
+
+def test_pairs_stated_at_once_are_those_stated_one_by_one():
+    X, y = wine()
+    weights = np.where(np.arange(len(y)) % 5, 1 + np.arange(len(y)) / 100, 0.0)
+    model = SVC(C=3.0, class_weight="balanced").fit(X, y, weights)
+    costs = 3.0 * weights * model.class_weight_[y]
+    for machine, (a, b) in zip(model.machines_, [(0, 1), (0, 2), (1, 2)], strict=True):
+        rows = np.flatnonzero(((y == a) | (y == b)) & (weights > 0))
+        assert_array_equal(np.sort(machine.rows), rows)
+        assert_allclose(machine.bound, costs[machine.rows])
+        assert_array_equal(machine.signs, np.where(y[machine.rows] == a, 1, -1))
 
 
 def test_machines_of_several_classes():

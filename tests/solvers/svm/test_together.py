@@ -5,8 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mercer import _fast
 from mercer.gram.given import GivenGram
 from mercer.problems import qp
+from mercer.problems.qp import rounding_of_sums
 from mercer.solvers.base import Budget
 from mercer.solvers.svm.box_qp import SUMS_ROUNDING, BoxQPSolver
 
@@ -71,3 +73,49 @@ def test_large_sets_of_problems_are_shared_out(data):
             alone = BoxQPSolver().solve(problem, gram.take(rows), Budget())
             np.testing.assert_allclose(mine.product, alone.product, atol=2e-3)
             assert mine.certificate.relative_gap < 1e-2
+
+
+@pytest.mark.parametrize("state", ["nu_classifier", "classifier", "hulls"])
+def test_the_compiled_gap_is_that_of_the_problem(data, state):
+    codes, squared = data
+    K, signs = 3.0 * np.exp(-squared), np.where(codes % 2, 1.0, -1.0)
+    ones = np.ones(len(signs))
+    problem = {
+        "nu_classifier": lambda: qp.nu_classifier(signs, ones, 0.4),
+        "classifier": lambda: qp.classifier(signs, 5.0 * ones),
+        "hulls": lambda: qp.hulls(signs),
+    }[state]()
+    random = np.random.default_rng(0)
+    best = BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-10)).value
+    for size in (0.0, 1e-9, 1e-3, 1.0):
+        beta = problem.feasible(best + size * random.normal(size=len(best)))
+        for f in (K @ beta, K @ beta + np.inf, K @ beta * np.nan):
+            box = (problem.lo, problem.hi, beta, problem.group, problem.sums)
+            with np.errstate(invalid="ignore"):
+                mine = _fast.box_parts.relative_gap(problem.p, f, *box, 3.0)
+                wanted = problem.relative_gap(beta, f, rounding_of_sums(beta, 3.0))
+            assert mine == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+        assert problem.relative_gap(beta, K @ beta, 0.0) > 0 or size == 0.0
+
+
+def test_hard_constraints_are_none_of_the_compiled_gap(data):
+    codes, squared = data
+    K, signs = np.exp(-squared), np.where(codes % 2, 1.0, -1.0)
+    problem = qp.classifier(signs, np.full(len(signs), np.inf))
+    beta = 0.1 * signs
+    box = (problem.lo, problem.hi, beta, problem.group, problem.sums)
+    assert _fast.box_parts.relative_gap(problem.p, K @ beta, *box, 1.0) == 0.0
+    assert problem.relative_gap(beta, K @ beta, 0.0) == 0.0
+
+
+def test_answers_with_a_large_gap_are_solved_on(data):
+    codes, squared = data
+    gram = GivenGram(np.exp(-0.3 * squared))
+    parts = parts_of(lambda signs: qp.classifier(signs, np.full(len(signs), 1e3)), codes)
+    for gap in (1e-2, 1e-6):  # a violation of 1 alone says little here
+        for (rows, problem), mine in zip(
+            parts, BoxQPSolver().solve_all(parts, gram, Budget(1.0, gap=gap)), strict=True
+        ):
+            judged = problem.certify(mine.value, gram.take(rows))
+            assert mine.status == "optimal"
+            assert judged.relative_gap <= 1.1 * gap

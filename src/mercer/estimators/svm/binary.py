@@ -1,8 +1,12 @@
-"""One binary machine of a fitted model, with everything that the theory promises of it."""
+"""One binary machine of a fitted model, with everything that the theory promises of it.
+
+A fit keeps the answers of its binary problems; the machines are made when somebody asks for them.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,11 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._files.fields import A, ListOf, Number, Numbers, Plain, State, WrongState
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, IntArray, Labels
+from mercer.estimators.svm.box_plan import Problems
+from mercer.estimators.svm.classes import BinaryPart
 from mercer.gram.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
+from mercer.solvers.base import Solution
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -154,3 +161,56 @@ class BinaryMachine:
             f"vectors, margin {self.margin_:.4g}, {self.misclassified_.sum()} misclassified, "
             f"relative gap {self._relative_gap:.2g})"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryAnswers:
+    """The answers of all binary problems of a fit, of which its machines are made.
+
+    Attributes
+    ----------
+    parts, problems, solutions : sequences
+        The rows and signs of each problem, the problem, and its answer β.
+    planes : sequence of two numbers
+        The bias of each machine, and the factor that turns ∣β∣ into its multipliers.
+    classes : array
+        All classes, in order.
+    kernel, points
+        As in :class:`BinaryMachine`.
+    hard : bool
+        Whether no slack is allowed, at any price.
+    """
+
+    parts: Sequence[BinaryPart]
+    problems: Problems
+    solutions: Sequence[Solution[Array]]
+    planes: Sequence[tuple[float, float]]
+    classes: Labels
+    kernel: Kernel
+    points: Points
+    hard: bool
+
+    def machines(self) -> list[BinaryMachine]:
+        """Return a machine for each answer, not judged yet."""
+        names = [*self.classes.tolist(), "rest"]
+        made = []
+        for part, (_, problem), solution, (bias, factor) in zip(
+            self.parts, self.problems, self.solutions, self.planes, strict=True
+        ):
+            below, above = part.pair
+            bound = np.maximum(problem.hi, -problem.lo) * factor
+            made.append(
+                BinaryMachine(
+                    classes=(names[below], names[above]),
+                    rows=part.rows,
+                    signs=part.signs,
+                    alpha_=np.abs(solution.value) * factor,
+                    # It is what it is: a classifier without slack, not a pair of nearest points.
+                    bound=np.full(len(bound), np.inf) if self.hard else bound,
+                    values=solution.f * factor,
+                    intercept_=bias,
+                    kernel=self.kernel,
+                    points=self.points,
+                )
+            )
+        return made

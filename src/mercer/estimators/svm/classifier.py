@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ from mercer.estimators.judged import Training
 from mercer.estimators.kernel_argument import check_definite
 from mercer.estimators.progress import with_callbacks
 from mercer.estimators.state import check_points
-from mercer.estimators.svm.binary import BinaryMachine
+from mercer.estimators.svm.binary import BinaryAnswers, BinaryMachine
 from mercer.estimators.svm.box_plan import BoxPlan, Problems
 from mercer.estimators.svm.calibration import (
     PlattParameters,
@@ -133,7 +134,8 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
         if self.probability is True and not hasattr(self, "_slope"):
             raise WrongState("it has no calibration for its probabilities")
 
-    _machines: list[BinaryMachine] = field(init=False)
+    _answers: BinaryAnswers = field(init=False)
+    """What the machines are made of, from a fit until somebody asks for them."""
 
     _: KW_ONLY
     probability: Parameter = False
@@ -256,10 +258,20 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
         self.settle()
         return self._machines
 
+    @cached_property
+    def _machines(self) -> list[BinaryMachine]:  # type: ignore[override]  # it can be set as well
+        """The machines, without certificates until the fit is judged; none of a joint problem."""
+        answers: BinaryAnswers | None = vars(self).get("_answers")
+        if answers is None:
+            raise NotFittedError(f"{type(self).__name__} is not fitted, and has no machines_.")
+        machines = answers.machines()
+        del self._answers
+        return machines
+
     def _judged_parts(self) -> list[Certificate]:
         parts = super()._judged_parts()
-        if self._machines:
-            pairs = zip(self._machines, parts, strict=True)
+        if machines := self._machines:
+            pairs = zip(machines, parts, strict=True)
             self._machines = [replace(machine, certificate_=part) for machine, part in pairs]
         return parts
 
@@ -271,7 +283,7 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
     def __getattr__(self, name: str) -> Any:
         # What the theory promises of one hyperplane: alpha_, slack_, margin_, expansion_ …
         if name in _PROMISED:
-            machines = self.__dict__.get("_machines")
+            machines = getattr(self, "_machines", None)
             if machines is not None and len(machines) == 1:
                 return getattr(machines[0], name)
             several = "" if machines is None else f" Each of the {len(machines)} machines_ has one."
@@ -290,7 +302,7 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
 
     def plan(self, data: FitData) -> BoxPlan[ClassRule]:
         labels, C, parts = self._stated(data)
-        problems = [(part.rows, self._problem(part.signs, C[part.rows])) for part in parts]
+        problems = self._problems(parts, C)
         return self._box_plan(self._rule(labels.classes), problems, self._hyperplane)
 
     def _labels(self, data: FitData) -> ClassLabels:
@@ -326,8 +338,17 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
         # Machines without weights of classes state the same, whatever their other parameters.
         return make() if self.class_weight is not None else data.once(self.multi_class, make)
 
+    def _problems(self, parts: Sequence[BinaryPart], C: Array) -> Problems:
+        """Return the binary problems, given the factors of C of all rows."""
+        return [(part.rows, self._problem(part.signs, C[part.rows])) for part in parts]
+
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         raise NotImplementedError
+
+    @property
+    def _hard(self) -> bool:
+        """Whether no slack is allowed, at any price."""
+        return False
 
     def _hyperplane(self, problem: BoxQP, f: Array, biases: Array) -> tuple[float, float]:
         """Return the bias and the factor that turns β into the coefficients of the machine."""
@@ -346,17 +367,17 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
         with self._watching(X, data.y) as self._monitor:
             solutions = self._solve_problems(plan.problems, self._start_of(start, plan.problems))
         del self._monitor
-        machines = [
-            self._machine(part, problem, solution)
-            for part, (_, problem), solution in zip(parts, plan.problems, solutions, strict=True)
-        ]
-        self._machines = machines
+        columns: Array = np.zeros((data.count, len(parts)))
+        planes = []
+        for j, ((rows, problem), solution) in enumerate(zip(plan.problems, solutions, strict=True)):
+            beta, f = solution.value, solution.f
+            bias, factor = self._hyperplane(problem, f, problem.biases(beta, f))
+            columns[rows, j] = beta if factor == 1.0 else factor * beta
+            planes.append((bias, factor))
+        answers = (parts, plan.problems, solutions, planes, self.classes_)
+        self._keep(BinaryAnswers(*answers, self.kernel_, self._points, self._hard))
         self._remember(labels.codes, self._costs(data), solutions)
-        columns: Array = np.zeros((data.count, len(machines)))
-        for j, machine in enumerate(machines):
-            columns[machine.rows, j] = machine.signs * machine.alpha_
-        intercepts = np.array([machine.intercept_ for machine in machines])
-        self._publish_functions(X, labels.codes, columns, intercepts)
+        self._publish_functions(X, labels.codes, columns, np.array([bias for bias, _ in planes]))
         self._count_steps(solutions)
         self.n_iter_ = self._num_iter
         self._warn(solutions)
@@ -366,24 +387,14 @@ class Classifier(PlattParameters, DrawnMargins, ClassifierMixin, SupportVectorMa
     ) -> Sequence[Solution[Array]]:
         return self._solve(problems, start)
 
-    def _machine(
-        self, part: BinaryPart, problem: BoxQP, solution: Solution[Array]
-    ) -> BinaryMachine:
-        biases = problem.biases(solution.value, solution.f)
-        bias, factor = self._hyperplane(problem, solution.f, biases)
-        names = [*self.classes_.tolist(), "rest"]
-        below, above = part.pair
-        return BinaryMachine(
-            classes=(names[below], names[above]),
-            rows=part.rows,
-            signs=part.signs,
-            alpha_=np.abs(solution.value) * factor,
-            bound=np.maximum(problem.hi, -problem.lo) * factor,
-            values=solution.f * factor,
-            intercept_=bias,
-            kernel=self.kernel_,
-            points=self._points,
-        )
+    def _keep(self, found: BinaryAnswers | None) -> None:
+        """Keep what machines are made of, in place of those of an earlier fit; None for none."""
+        for name in ("_machines", "_answers"):
+            self.__dict__.pop(name, None)
+        if found is None:
+            self._machines = []
+        else:
+            self._answers = found
 
     def _publish_functions(
         self, X: Objects, codes: IntArray, columns: Array, intercept: Array

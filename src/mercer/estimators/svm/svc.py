@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, cast
 
@@ -160,7 +160,7 @@ class SVC(Classifier):
         else:
             solution = JointMulticlassSolver().solve(problem, gram, self._budget(), begin)
             self._joint, biases = solution.value, np.zeros(len(self.classes_))
-        self._machines = []
+        self._keep(None)
         columns = np.zeros((len(codes), len(self.classes_)))
         columns[rows] = self._joint
         self._remember(codes, C, [solution])
@@ -204,6 +204,14 @@ class SVC(Classifier):
     @property
     def _hard(self) -> bool:
         return bool(math.inf == self.C)
+
+    def _problems(self, parts: Sequence[BinaryPart], C: Array) -> Problems:
+        if len(parts) == 1 or self._hard or not self.fit_intercept:
+            return super()._problems(parts, C)
+        # One problem of all variables is stated, and cut: pairs of classes are many and small.
+        rows = np.concatenate([part.rows for part in parts])
+        whole = self._problem(np.concatenate([part.signs for part in parts]), C[rows])
+        return list(zip([part.rows for part in parts], _cut(whole, parts), strict=True))
 
     def _problem(self, signs: Array, C: Array) -> BoxQP:
         if not self.fit_intercept:
@@ -266,15 +274,6 @@ class SVC(Classifier):
         if not half > 0:
             return -(above + below) / 2, 1.0
         return -(above + below) / 2 / half, 1.0 / half
-
-    def _machine(
-        self, part: BinaryPart, problem: BoxQP, solution: Solution[Array]
-    ) -> BinaryMachine:
-        machine = super()._machine(part, problem, solution)
-        if not self._hard:
-            return machine
-        # It is what it is: a classifier without slack, not a pair of nearest points.
-        return replace(machine, bound=np.full(len(part.rows), np.inf))
 
     def _start_of(self, start: Model, problems: Problems) -> list[Array] | None:
         return None if self._hard else super()._start_of(start, problems)
@@ -339,6 +338,26 @@ class NuSVC(Classifier):
 
     def _refuse_one_class(self) -> None:
         raise ValueError("specified nu is infeasible: all weight belongs to one class.")
+
+
+def _cut(whole: BoxQP, parts: Sequence[BinaryPart]) -> list[BoxQP]:
+    """Return the problems of parts of the variables of C-SVC, which stand one after the other."""
+    problems, begin = [], 0
+    for part in parts:
+        end = begin + len(part.rows)
+        problems.append(
+            BoxQP(
+                whole.name,
+                whole.p[begin:end],
+                whole.lo[begin:end],
+                whole.hi[begin:end],
+                whole.start[begin:end],
+                whole.row[: end - begin],
+                whole.group[begin:end],
+            )
+        )
+        begin = end
+    return problems
 
 
 def _ends(problem: BoxQP, f: Array) -> tuple[float, float]:

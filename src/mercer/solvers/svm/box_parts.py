@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from mercer import _fast, _parallel
 from mercer._typing import Array, IntArray
-from mercer.problems.qp import BoxQP, rounding_of_sums
+from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Budget, Outcome, Status
 
 SERIAL = 400_000
@@ -42,14 +43,15 @@ def solve_together(
     if not small:
         return found
     sizes = [len(parts[j][1]) for j in small]
-    greatest = float(np.abs(np.diagonal(K)).max())
 
     def task(group: Sequence[int]) -> None:
-        chosen = [parts[j] for j in group]
-        problems = [problem for _, problem in chosen]
-        ends = np.zeros(len(problems) + 1, np.intp)
-        np.cumsum([len(problem) for problem in problems], out=ends[1:])
-        idx = at[np.concatenate([rows[problem.row] for rows, problem in chosen])]
+        problems = [parts[j][1] for j in group]
+        ends = _ends([len(problem) for problem in problems])
+        row_ends = _ends([len(parts[j][0]) for j in group])
+        # The rows of all problems in one list, and where in it each variable sits.
+        place = np.concatenate([problem.row for problem in problems])
+        place += np.repeat(row_ends[:-1], np.diff(ends))
+        idx = at[np.concatenate([parts[j][0] for j in group])[place]]
         beta = np.concatenate([problem.start for problem in problems])
         f = np.empty(len(beta))
         numbers = _fast.box_parts.solve_parts(
@@ -61,21 +63,16 @@ def solve_together(
             beta, f, budget.tol, ROUNDS, PAIRS, PAIRS_EACH,
             FINE if budget.tol <= FINE_TOL else 0,
         )  # fmt: skip
-        for k, (j, (steps, curved, left, error)) in enumerate(
-            zip(group, numbers.tolist(), strict=True)
-        ):
-            mine, (rows, problem) = slice(ends[k], ends[k + 1]), parts[j]
-            if left > budget.tol or error > SUMS_ROUNDING:
+        values = np.zeros(row_ends[-1])
+        values[place] = f
+        pieces = zip(group, _pieces(ends), _pieces(row_ends), numbers.tolist(), strict=True)
+        for j, mine, rows, (steps, curved, left, error, gap) in pieces:
+            # Where curvature is negative there is no gap to close.
+            if left > budget.tol or error > SUMS_ROUNDING or (gap > budget.gap and not curved):
                 continue
-            floor = rounding_of_sums(beta[mine], greatest)
-            asked = budget.gap < math.inf and not curved
-            if asked and problem.relative_gap(beta[mine], f[mine], floor) > budget.gap:
-                continue
-            values = np.zeros(len(rows))
-            values[problem.row] = f[mine]
             details = {"violation": left, "nonconvex": bool(curved)}
             found[j] = Outcome(
-                beta[mine], Status.OPTIMAL, int(steps), values, details,
+                beta[mine], Status.OPTIMAL, int(steps), values[rows], details,
                 gap_seen=budget.gap < math.inf,
             )  # fmt: skip
 
@@ -87,3 +84,15 @@ def solve_together(
     else:
         _parallel.run(task, [small[k::calls] for k in range(calls)], threads)
     return found
+
+
+def _ends(sizes: Sequence[int]) -> IntArray:
+    """Return where parts of these sizes begin and end that stand one after the other."""
+    ends = np.zeros(len(sizes) + 1, np.intp)
+    np.cumsum(sizes, out=ends[1:])
+    return ends
+
+
+def _pieces(ends: IntArray) -> list[slice]:
+    places = ends.tolist()
+    return [slice(begin, end) for begin, end in pairwise(places)]
