@@ -12,7 +12,9 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 from mercer.problems import linear, qp
+from mercer.problems.elastic_net import LassoProblem
 from mercer.solvers.base import Budget
+from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.svm.interior import DenseSystem, FeatureSystem, climb
 from mercer.solvers.svm.smo import SMO
@@ -173,3 +175,42 @@ def test_a_sample_of_rows_is_a_good_start(kind):
     assert primal(sampled, tol=1e-8) == pytest.approx(best, rel=1e-8)
     # All of a few steps are taken on the sample, whose weights are nearly those of all rows.
     assert best <= primal(sampled, tol=1e-8, max_iter=6) <= 1.05 * best
+
+
+COUNTED = {
+    (200, 0.0, False): (94, 130), (200, 0.0, True): (24, 66), (200, 0.2, False): (65, 96),
+    (200, 0.2, True): (34, 59), (60, 0.0, False): (36, 80), (60, 0.0, True): (24, 54),
+    (60, 0.2, False): (38, 70), (60, 0.2, True): (24, 54),
+}  # fmt: skip
+"""Rounds over columns of a path, and of its penalties one by one, by rows, bend and sign."""
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("bend", [0.0, 0.2])
+@pytest.mark.parametrize(("n", "p"), [(200, 20), (60, 200)])
+def test_paths_of_the_lasso(n, p, bend, positive):
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, p)) + 0.7 * random.normal(size=(n, 1))
+    y = X[:, :6] @ [3.0, -2.0, 1.5, 1.0, -0.5, 0.3] + random.normal(size=n)
+    problem, gram = LassoProblem(y, 1.0, 0.0, positive), FeatureGram.of_rows(X)
+    most = np.abs(X.T @ y).max()
+    penalties = [(share * most, bend * share * most) for share in np.geomspace(1, 0.01, 12)]
+    total = alone = 0
+    for found, (l1, l2) in zip(
+        WorkingSets().path(problem, gram, penalties, Budget(tol=1e-8)), penalties, strict=True
+    ):
+        w = found.value.w
+        slopes = X.T @ (y - X @ w) - l2 * w
+        assert found.status == "optimal"
+        # λ₁ sign(w) where there is a weight, no more elsewhere; slopes are within √(2L gap).
+        primal = np.sum((y - X @ w) ** 2) / 2 + l1 * np.abs(w).sum() + l2 * (w @ w) / 2
+        near = np.sqrt(2e-8 * primal * (np.linalg.norm(X, ord=2) ** 2 + l2))
+        np.testing.assert_allclose(slopes[w != 0], l1 * np.sign(w[w != 0]), rtol=0, atol=near)
+        assert (slopes if positive else np.abs(slopes)).max(initial=0) <= l1 + near
+        assert not positive or w.min() >= 0
+        total += found.statistics.iterations
+        single = ElasticNetDescent().solve(problem.with_penalty(l1, l2), gram, Budget(tol=1e-8))
+        np.testing.assert_allclose(single.value.w, w, atol=1e-3 * np.abs(w).max(initial=1e-3))
+        alone += single.statistics.iterations
+    assert few(total, COUNTED[n, bend, positive][0])
+    assert few(alone, COUNTED[n, bend, positive][1])
