@@ -72,3 +72,56 @@ def test_functions_that_are_no_quadratics_are_refused():
     problem = optimize.ConstrainedProblem(lambda x: np.exp(x[0]), optimize.Affine([[1.0]], 1.0))
     with pytest.raises(InvalidInput, match="neither quadratic nor affine"):
         optimize.maximise_dual(problem)
+
+
+@pytest.mark.parametrize("unit", [0.1, 1.0, 50.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_projections_onto_a_half_space_have_a_closed_form(seed, unit):
+    # min ½‖x − c‖² subject to aᵀx ≤ b: λ = (aᵀc − b)⁺/‖a‖², and the value ½λ²‖a‖².
+    random = np.random.default_rng(seed)
+    c, a = unit * random.normal(size=3), random.normal(size=3)
+    for b in (a @ c - unit, a @ c + unit):
+        half = optimize.Affine([a], b)
+        away = quadratic(np.eye(3), -c, c @ c / 2)
+        best = optimize.maximise_dual(optimize.ConstrainedProblem(away, half))
+        lam = max(a @ c - b, 0.0) / (a @ a)
+        assert best.value == pytest.approx(lam**2 * (a @ a) / 2, abs=1e-6 * (1 + unit**2))
+        assert best.lambda_ == pytest.approx([lam], abs=5e-3 * (1 + unit))
+        assert best.value <= best.upper <= best.value + 1.01e-7 * (1 + abs(best.value))
+        assert 1 <= best.iterations <= 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_equality_has_a_multiplier_of_either_sign(seed):
+    # min ½‖x‖² subject to aᵀx = b: ν = −b/‖a‖², and the value ½b²/‖a‖².
+    a = np.random.default_rng(seed).normal(size=2)
+    for b in (-1.5, 2.0):
+        line = optimize.Affine([a], b)
+        problem = optimize.ConstrainedProblem(quadratic(np.eye(2)), equalities=line)
+        best = optimize.maximise_dual(problem)
+        assert best.lambda_.shape == (0,)
+        assert best.nu == pytest.approx([-b / (a @ a)], rel=1e-3)
+        assert best.value == pytest.approx(b * b / (a @ a) / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_fewer_rounds_still_give_bounds(most):
+    W = np.ones((3, 3)) - np.eye(3)
+    signs = [quadratic(2 * np.diag(row), r=-1.0) for row in np.eye(3)]
+    problem = optimize.ConstrainedProblem(quadratic(W + np.diag([1.0, 2.0, 3.0])), equalities=signs)
+    best, whole = optimize.maximise_dual(problem, max_iter=most), optimize.maximise_dual(problem)
+    assert best.iterations <= most
+    assert best.value <= whole.value + 1e-6
+    assert best.upper >= whole.value - 1e-6
+    assert whole.value == pytest.approx(1.5, abs=1e-5)  # the diagonal adds half its sum, 3
+
+
+def test_no_bound_has_multipliers_of_the_right_sizes():
+    sides = [optimize.Affine([[1.0, 0.0], [0.0, 1.0]], 1.0)]
+    line = optimize.Affine([[1.0, 1.0]], 0.0)
+    problem = optimize.ConstrainedProblem(quadratic(-np.eye(2)), sides, line)
+    best = optimize.maximise_dual(problem)
+    assert best.value == best.upper == -np.inf
+    assert best.iterations == 0
+    np.testing.assert_array_equal(best.lambda_, [0.0, 0.0])
+    np.testing.assert_array_equal(best.nu, [0.0])

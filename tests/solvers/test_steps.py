@@ -1,7 +1,7 @@
 """How many steps answers take: Newton's methods a few, whatever the tolerance, others not many.
 
-The ceilings are half as much again as what was counted, and at least two steps more: enough for
-other rounding, and not for a step that goes wrong.
+The ceilings are half as much again as what was counted, and at least five steps more: another BLAS
+rounds otherwise, which moves a short count by a step or a few, and a step that goes wrong by more.
 """
 
 import pytest
@@ -61,4 +61,4 @@ def counted():
 def test_steps_are_few(row, steps):
     found = row.solve(tol=FINE, max_iter=10 * steps + 10)
     assert found.status is Status.OPTIMAL
-    assert found.statistics.iterations <= max(1.5 * steps, steps + 2)
+    assert found.statistics.iterations <= max(1.5 * steps, steps + 5)
