@@ -19,6 +19,8 @@ columns for a part of it: some 0.1 ms."""
 _LITTLE_WORK = 1 << 25
 """The same up to which it takes less than rounds that choose columns, if most will be chosen: a
 millisecond or two. Each round has two passes over the data."""
+_ALL_AT_ONCE = 32
+"""Columns whose Gram matrix is always at hand: its Newton steps end with all digits."""
 _FEW_ENTRIES = 1 << 20
 """Entries of columns up to which passes over them cost less than calls that choose some: with 1e4
 to 1e6, sparse, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
@@ -168,6 +170,8 @@ class GramCache:
     def quick(self) -> bool:
         """Whether passes over the columns themselves cost less than calls to choose some."""
         X, (n, p) = self.design.X, self.design.shape
+        if p <= _ALL_AT_ONCE:
+            return False
         if sparse.issparse(X):
             few = X.nnz <= _FEW_ENTRIES
             return few and self.design.weights is None and bool(X.has_canonical_format)
