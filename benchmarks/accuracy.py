@@ -150,9 +150,8 @@ def summary(scores: list[TableScore], published: pandas.DataFrame) -> pandas.Dat
 
 def probabilities(ours: pandas.DataFrame, other: pandas.DataFrame) -> pandas.DataFrame:
     """Return the mean log loss and calibration error of two machines on the tables of both."""
-    both = ours.set_index("name").join(
-        other.set_index("name"), suffixes=("", " beside"), how="inner"
-    )
+    beside = other.set_index("name").add_suffix(" beside")
+    both = ours.set_index("name").join(beside, how="inner")
     measures = ["log_loss", "calibration_error"]
     return _frame(
         {

@@ -32,13 +32,15 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 4.4), layout="constrai
 for name, colour, marker in (("left", "C0", "o"), ("right", "C1", "s")):
     left.plot(*X[y == name].T, marker, color=colour, ms=3.5, alpha=0.6)
 middle = X.mean(axis=0)
+PLATE = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
 ring = Gaussian(middle, model.covariance_).contour(0.5)
 left.plot(*ring.T, color="#1b2a41")
-left.annotate("S_w", ring[ring[:, 1].argmax()], xytext=(2, 5), textcoords="offset points")
+left.annotate("S_w", ring[ring[:, 1].argmax()], xytext=(2, 5), textcoords="offset points",
+              bbox=PLATE)  # fmt: skip
 length = np.sqrt(np.linalg.eigvalsh(model.between_)[-1])
 left.plot(*(middle + np.outer([-length, length], joining)).T, color="C3", lw=4)
 left.annotate("S_b", middle + length * joining, xytext=(5, -8), textcoords="offset points",
-              color="C3")  # fmt: skip
+              color="C3", bbox=PLATE)  # fmt: skip
 for way, name, style in ((best, "best direction", "-"), (joining, "from mean to mean", ":")):
     ends = middle + np.outer([-4.3, 4.3], way)
     left.plot(*ends.T, style, color="C5", lw=1.2)

@@ -51,8 +51,8 @@ distances = machine.geometric_margins_[order]
 colours = np.where(y[order] > 0, "C1", "C0")
 panels[0].bar(np.arange(len(y)), distances, color=colours)
 panels[0].axhline(machine.margin_ / 2, color="#1b2a41", lw=1)
-panels[0].annotate("half the margin, 1/‖w‖", (1, machine.margin_ / 2), xytext=(0, 4),
-                   textcoords="offset points")  # fmt: skip
+panels[0].annotate("half the margin, 1/‖w‖", (0, machine.margin_ / 2), xytext=(0, 1.6),
+                   arrowprops={"arrowstyle": "-"})  # fmt: skip
 panels[0].set(xlabel="points, nearest first", ylabel="distance y(w·x + b)/‖w‖")
 along = X @ w
 highest, lowest = along[y < 0].max(), along[y > 0].min()

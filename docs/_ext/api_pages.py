@@ -49,9 +49,13 @@ _OF_THE_ENGINE = {
     "STATE", "accepts_parameters", "check_parameters", "check_state", "default_parameters",
     "expansion_coefficients", "expansion_of_rows", "expansion_points", "fits_by_plan",
     "flat_parameters", "function_expansion", "get_metadata_routing", "has_open_width", "is_open",
-    "judge", "kernel_argument", "least_squares_system", "left_out_functions", "needed_definite",
-    "plan", "read", "set_callbacks", "settle", "strict", "takes", "usual_values", "with_parameters",
+    "judge", "kernel_argument", "least_squares_system", "left_out_functions", "left_out_values",
+    "needed_definite", "plan", "read", "set_callbacks", "settle", "strict", "takes", "usual_values",
+    "with_parameters",
 }  # fmt: skip
+
+_ATTRIBUTES = re.compile(r":(ivar|vartype) ([^:]+):(.*)")
+"""Fields of attributes, as napoleon writes them."""
 
 
 def setup(app):
@@ -61,6 +65,8 @@ def setup(app):
     app.config.autosummary_context = {"members_of": members_of}
     app.connect("config-inited", _write)
     app.connect("autodoc-process-docstring", _keep_bars)
+    # After napoleon, which makes fields of the sections.
+    app.connect("autodoc-process-docstring", _keep_names, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -117,6 +123,23 @@ def _keep_bars(app, what, name, obj, options, lines):
         # Every second part is code, where a backslash would show.
         parts[::2] = [p.replace("|", r"\|").replace("‖*", r"‖\*") for p in parts[::2]]
         lines[number] = "``".join(parts)
+
+
+def _keep_names(app, what, name, obj, options, lines):
+    """Show attributes by their whole names: ``a_`` is no link, and ``a_, b_`` are two of them."""
+    kept, field = [], []
+    for line in [*lines, ""]:
+        if field and line.startswith(" "):
+            field.append(line)
+            continue
+        if field:
+            kind, names, text = _ATTRIBUTES.match(field[0]).groups()
+            each = [part.strip().replace("_", r"\_") for part in names.split(",") if part.strip()]
+            for one in each:
+                kept += [f":{kind} {one}:{text}", *field[1:]]
+        field = [line] if _ATTRIBUTES.match(line) else []
+        kept += [] if field else [line]
+    lines[:] = kept[:-1]
 
 
 def _write(app, config):

@@ -8,6 +8,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
+from numpy.exceptions import DTypePromotionError
+
 from mercer import _memory
 from mercer.exceptions import InvalidInput, InvalidType, MercerError, NotEnoughMemory
 
@@ -60,6 +62,8 @@ def atomic(method: Method) -> Method:
             answer = method(worker, *args, **options)
         except MercerError:
             raise
+        except DTypePromotionError as error:  # a frame with dates beside its numbers
+            raise _no_numbers(self) from error
         except MemoryError as error:
             raise _too_large(self) from error
         except (ValueError, ArithmeticError) as error:

@@ -12,7 +12,6 @@ and prints each.
 
 import argparse
 import gzip
-import json
 import os
 import sys
 import tempfile
@@ -25,7 +24,7 @@ import pyarrow
 
 import mercer
 from mercer.exceptions import MercerError
-from tests.io.model_fuzz import MOST_FINDINGS, limit_memory
+from tests.io.model_fuzz import MOST_FINDINGS, STEP, limit_memory, so_far
 
 SECONDS = 2.0
 """CPU time that a small file may take; the size of all files is a few kilobytes."""
@@ -282,9 +281,11 @@ def main(arguments=None):
                 traceback.print_exc()
                 print(f"file {number} of seed {options.seed}: {fuzzer.seen}", flush=True)
                 findings += 1
+            if (number + 1) % STEP == 0:
+                print(so_far(fuzzer.seen, findings), file=sys.stderr, flush=True)
             if findings == MOST_FINDINGS or time.monotonic() > ends:
                 break
-    print(json.dumps(fuzzer.seen))
+    print(so_far(fuzzer.seen, findings))
     return 1 if findings else 0
 
 

@@ -2,8 +2,12 @@
 
 The tests run once as they are, while the lines that each of them reaches are noted. Then for each
 mutant a fork puts the spoilt code into the function, wherever that is held, and runs the tests of
-its line until one fails: those first that killed other mutants of the file, then the quickest. A
-test that fails or hangs in a fork without any change is no witness, and is left out.
+its line until one fails: those nearest to the code, then others, of either the quickest within a
+limit of time, and of these first what killed other mutants of the file. A test that fails or hangs
+in a fork without any change is no witness, and is left out.
+
+What tests reach can be kept in a file for the next run: a test runs anew when its own file or a
+file that it reached has changed.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -22,20 +27,20 @@ import time
 import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import mercer
-
-if TYPE_CHECKING:
-    from tests.attack.mutants import Mutant
+from tests.attack.mutants import LIBRARY, PARTS, Mutant
 
 SOURCE = Path(mercer.__file__).parents[1]
 MOST = 8.0
-"""Seconds of tests for one mutant; what takes longer is left to the quicker tests of the line."""
+"""Seconds of near tests for one mutant, and of others; what takes longer is left to the quicker
+tests of the line."""
 PATIENCE = 3.0
 """How much longer than usual the tests of a mutant may take, besides 5 s of CPU."""
 CALLS = 40
@@ -47,9 +52,16 @@ BYTES = 4 << 30
 
 
 def run(
-    mutants: Sequence[Mutant], tests: Sequence[str], note: Callable[[Mutant], None], jobs: int
+    mutants: Sequence[Mutant],
+    tests: Sequence[str],
+    note: Callable[[Mutant], None],
+    jobs: int,
+    survey: Path | None = None,
 ) -> None:
-    """Run the tests of each mutant in some processes, and note what became of it."""
+    """Run the tests of each mutant in some processes, and note what became of it.
+
+    ``survey`` is a file that keeps the lines which tests reach, in all parts that have mutants.
+    """
     settings.register_profile(
         "mutants", deadline=None, max_examples=40, derandomize=True, database=None,
         phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck),
@@ -61,19 +73,37 @@ def run(
     with os.fdopen(os.dup(1), "w", buffering=1) as out, open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 1)  # what tests and pytest print is not the result
         try:
-            pytest.main([*options, *tests], plugins=[Runner(mutants, note, out, jobs)])
+            pytest.main([*options, *tests], plugins=[Runner(mutants, note, out, jobs, survey)])
         finally:
             os.dup2(out.fileno(), 1)
+
+
+@dataclass
+class _Reached:
+    """What a test reaches: lines of files, and how these files and its own were then."""
+
+    test: str
+    seconds: float
+    lines: dict[str, list[int]] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 class Runner:
     """A plugin of pytest that runs the tests of mutants in place of all tests."""
 
     def __init__(
-        self, mutants: Sequence[Mutant], note: Callable[[Mutant], None], out: IO[str], jobs: int
+        self,
+        mutants: Sequence[Mutant],
+        note: Callable[[Mutant], None],
+        out: IO[str],
+        jobs: int,
+        survey: Path | None,
     ) -> None:
-        self.mutants, self.note, self.out, self.jobs = mutants, note, out, jobs
+        self.mutants, self.note, self.out, self.jobs, self.survey = mutants, note, out, jobs, survey
         self.files = {str(mutant.path) for mutant in mutants}
+        self.traced = self.files
+        if survey is not None:
+            self.traced = {str(path) for part in PARTS for path in (LIBRARY / part).rglob("*.py")}
         self.reached: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.seconds: dict[int, float] = {}
         self.failed = False
@@ -113,9 +143,14 @@ class Runner:
 
     def _survey(self) -> None:
         """Run all tests, and note their time and the lines that they reach."""
-        began = time.process_time()
+        began, known = time.process_time(), self._known()
+        new = [number for number, item in enumerate(self.items) if item.nodeid not in known]
         for number, item in enumerate(self.items):
-            after = self.items[number + 1] if number + 1 < len(self.items) else None
+            if item.nodeid in known:
+                self._reaches(number, known[item.nodeid])
+        for place, number in enumerate(new):
+            item = self.items[number]
+            after = self.items[new[place + 1]] if place + 1 < len(new) else None
             lines: set[tuple[str, int]] = set()
             spent = time.process_time()
             self._trace(lines)
@@ -123,22 +158,41 @@ class Runner:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             finally:
                 self._trace(None)
-            self.seconds[number] = time.process_time() - spent
             if self.failed:
                 print(f"fails without a change: {item.nodeid}", file=self.out)
-            else:
-                for line in lines:
-                    self.reached[line].add(number)
-            self.failed = False
+                lines, self.failed = set(), False
+            reached = _Reached(item.nodeid, time.process_time() - spent)
+            for path, line in sorted(lines):
+                reached.lines.setdefault(path, []).append(line)
+            self._reaches(number, reached)
+            if self.survey is not None:
+                reached.digests = {path: _digest(path) for path in [*reached.lines, str(item.path)]}
+                with self.survey.open("a") as file:
+                    file.write(json.dumps(asdict(reached)) + "\n")
         spent = time.process_time() - began
-        print(f"{len(self.items):,} tests in {spent:.0f} s of CPU", file=self.out)
+        print(f"{len(new):,} of {len(self.items):,} tests in {spent:.0f} s of CPU", file=self.out)
+
+    def _known(self) -> dict[str, _Reached]:
+        """Return what an earlier survey says of tests that are as they were then."""
+        if self.survey is None or not self.survey.exists():
+            return {}
+        rows = [_Reached(**json.loads(line)) for line in self.survey.read_text().splitlines()]
+        parts = {part for row in rows for part in row.digests}
+        now = {path: _digest(path) for path in parts}
+        return {row.test: row for row in rows if row.digests.items() <= now.items()}
+
+    def _reaches(self, number: int, reached: _Reached) -> None:
+        self.seconds[number] = reached.seconds
+        for path, lines in reached.lines.items():
+            for line in lines:
+                self.reached[path, line].add(number)
 
     def _trace(self, lines: set[tuple[str, int]] | None) -> None:
         if lines is None:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
             return
-        files, calls = self.files, Counter[types.CodeType]()
+        files, calls = self.traced, Counter[types.CodeType]()
 
         def inside(frame: Any, event: str, argument: Any) -> Any:
             lines.add((frame.f_code.co_filename, frame.f_lineno))
@@ -195,15 +249,24 @@ class Runner:
             last = max(number for *_, number in code.co_lines() if number is not None)
             for number in range(code.co_firstlineno, last + 1):
                 found = found | self.reached[path, number]
-        chosen, total = [], 0.0
-        for number in sorted(found, key=self.seconds.__getitem__):
+        folder = f"tests/{Path(path).relative_to(SOURCE).parts[1].strip('_')}/"
+        near = {number for number in found if self.items[number].nodeid.startswith(folder)}
+
+        def order(number: int) -> tuple[int, bool, float, int]:
+            seconds = round(self.seconds[number], 1)
+            return -self.kills[path, number], number not in near, seconds, number
+
+        return sorted([*self._quickest(near), *self._quickest(found - near)], key=order)
+
+    def _quickest(self, tests: set[int]) -> list[int]:
+        """Return the quickest of some tests, those that take ``MOST`` seconds in all."""
+        chosen: list[int] = []
+        total = 0.0
+        for number in sorted(tests, key=self.seconds.__getitem__):
             total += self.seconds[number]
             if self.sound.get(number, True) and (total < MOST or not chosen):
                 chosen.append(number)
-        return sorted(
-            chosen,
-            key=lambda number: (-self.kills[path, number], round(self.seconds[number], 1), number),
-        )
+        return chosen
 
     def _is_sound(self, number: int) -> bool:
         """Whether a test passes in a fork without a change."""
@@ -261,6 +324,12 @@ def _wait(child: int) -> int:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     return status if done else os.waitpid(child, 0)[1]
+
+
+def _digest(path: str | Path) -> str:
+    """Return a number of a file's content; nothing where there is none any more."""
+    file = Path(path)
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
 
 
 def _spent(process: int) -> str:

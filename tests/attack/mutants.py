@@ -15,6 +15,7 @@ import ast
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import sqrt
@@ -165,16 +166,22 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--count", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--only", default="", help="modules with this in their path")
+    options.add_argument("--only", default="", help="modules whose path has this pattern")
     options.add_argument("--output", help="a line of JSON for each mutant; known ones are skipped")
     options.add_argument("--again", action="store_true", help="try those that survived again")
     options.add_argument("--jobs", type=int, default=1, help="processes at once")
+    options.add_argument("--survey", type=Path, help="keeps which test reaches which lines")
     options.add_argument("tests", nargs="*", default=TESTS, help="where to look for tests")
     given = options.parse_args()
     from tests.attack.mutant_runs import run
 
     paths = [path for part in PARTS for path in sorted((LIBRARY / part).rglob("*.py"))]
-    chosen = [m for path in paths if given.only in str(path) for m in mutants_of(path)]
+    chosen = [
+        m
+        for path in paths
+        if re.search(given.only, str(path.relative_to(LIBRARY)))
+        for m in mutants_of(path)
+    ]
     random.Random(given.seed).shuffle(chosen)
     known = _known(given.output)
     if given.again:
@@ -185,7 +192,7 @@ def main() -> None:
     for mutant in new:
         mutant.end = "equal" if (mutant.module, mutant.text, mutant.change) in EQUAL else ""
     new = [mutant for mutant in new if not mutant.end]
-    run(new, given.tests, lambda mutant: _note(mutant, given.output), given.jobs)
+    run(new, given.tests, lambda mutant: _note(mutant, given.output), given.jobs, given.survey)
     ends = [known.get(_key(mutant), mutant).end for mutant in chosen]
     killed, equal, known_ends = ends.count("killed"), ends.count("equal"), len(ends)
     print(f"{known_ends} mutants, {equal} as good as the original, {killed} killed:", end=" ")

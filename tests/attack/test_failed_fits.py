@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer
@@ -112,6 +113,15 @@ def test_dates_are_no_numbers(name, kind):
     machine, data = make(name)
     with pytest.raises(InvalidType, match="X holds dates or durations"):
         machine.fit(np.arange(36).reshape(18, 2).astype(kind), data.y)
+
+
+def test_dates_beside_numbers_are_no_numbers():
+    """NumPy has no type for both, and says so in words of its own."""
+    frame = pd.DataFrame({"a": np.arange(18.0), "b": pd.date_range("2020-01-01", periods=18)})
+    for name in ("SVC-0", "Ridge-0", "PCA-0"):
+        machine, data = make(name)
+        with pytest.raises(InvalidType, match="X holds dates or durations"):
+            machine.fit(frame, np.resize(data.y, 18))
 
 
 def test_dates_are_categories_to_a_kernel_that_compares_those():

@@ -92,3 +92,15 @@ def test_splice_sites_have_the_accuracy_measured_elsewhere():
     machine = SVC(Spectrum(5).normalized(), C=5.0)
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
     assert abs(cross_val_score(machine, X, y, cv=folds).mean() - 0.704) < 0.02
+
+
+def test_texts_too_short_for_any_coordinate():
+    """What only later texts have has no place among the coordinates of the first ones."""
+    found = FeatureMap(Spectrum(4)).fit(["ab", "ba"]).transform(["abcdef", "a"])
+    assert found.shape[0] == 2
+    assert found.nnz == 0
+
+
+def test_no_coordinates_take_nothing():
+    features = Spectrum(1).features(["ab", "ba"])
+    assert features.aligned(features.keys[:0]).shape == (2, 0)

@@ -62,5 +62,5 @@ def test_refusals_say_why():
     for machine in (m.SVC(approximation=10), m.LinearSVC()):
         with pytest.raises(NoExplanation, match="no sum over its training rows"):
             m.deciding_rows(machine.fit(X, TWO), NEW)
-    with pytest.raises(NoExplanation, match="no sum of kernel values"):
+    with pytest.raises(NoExplanation, match="no sums of kernel values"):
         m.deciding_rows(DecisionTreeClassifier().fit(X, TWO), NEW)

@@ -87,6 +87,19 @@ def test_pictures():
         m.explain(turned, X).plot_dependence(0)
 
 
+def test_columns_of_a_table_have_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    machine = m.SVC().fit(frame, TWO)
+    by_name, by_place = (m.partial_dependence(machine, frame, column) for column in ("c", 2))
+    assert by_name.column == 2
+    assert (by_name.values == by_place.values).all()
+    with pytest.raises(InvalidParameter, match="a, b, c, d"):
+        m.partial_dependence(machine, frame, "e")
+    with pytest.raises(InvalidParameter, match="'c' is not one of the 4 columns"):
+        m.partial_dependence(machine, X, "c")
+
+
 def test_refusals_say_why():
     machine = m.SVC().fit(X, TWO)
     with pytest.raises(InvalidParameter, match="column=4 is not one of the 4 columns"):

@@ -114,6 +114,44 @@ def test_numbers_against_fits(weights):
     assert (found.high - found.low).max() < 0.01
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS, np.where(np.arange(40) < 3, 0.0, 1.0)])
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 50.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_least_squares_against_fits(alpha, fit_intercept, weights):
+    machine = m.Ridge(alpha, fit_intercept=fit_intercept)
+    rows = X + 3.0
+    found = m.leave_one_out(machine.fit(rows, Y, sample_weight=weights), rows, Y, weights)
+    brute = m.leave_one_out(machine, rows, Y, weights, refit=True)
+    np.testing.assert_allclose(found.predictions, brute.predictions, rtol=0, atol=1e-12)
+    assert found.certified.all()
+
+
+def test_least_squares_of_several_targets():
+    machine, targets = m.Ridge([1.0, 3.0]), np.c_[Y, -2 * Y]
+    found = m.leave_one_out(machine.fit(X, targets), X, targets)
+    brute = m.leave_one_out(machine, X, targets, refit=True)
+    np.testing.assert_allclose(found.predictions, brute.predictions, rtol=0, atol=1e-12)
+
+
+def test_a_row_that_is_alone_in_a_column_has_no_answer_without_it():
+    alone = np.c_[X, np.arange(40) == 0]
+    found = m.leave_one_out(m.Ridge(0.0).fit(alone, Y), alone, Y)
+    assert np.isnan(found.predictions[0])
+    assert found.certified.tolist() == [False] + [True] * 39
+
+
+def test_other_rows_than_those_of_the_fit_are_refused():
+    machine = m.Ridge().fit(X, Y)
+    with pytest.raises(InvalidInput, match="other rows"):
+        m.leave_one_out(machine, X[:30], Y[:30])
+    with pytest.raises(InvalidInput, match="other rows"):
+        m.leave_one_out(machine, X, Y, WEIGHTS)
+    with pytest.raises(InvalidParameter, match="positive"):
+        m.leave_one_out(m.Ridge(positive=True).fit(X, Y), X, Y)
+    with pytest.raises(InvalidParameter, match="OneClassSVM"):
+        m.leave_one_out(m.OneClassSVM().fit(X), X, None)
+
+
 def test_rows_without_a_multiplier_keep_their_values():
     machine = m.SVC(C=5.0, tol=1e-9).fit(X[:, :1] + 2.0 * TWO[:, None], TWO)
     inputs = X[:, :1] + 2.0 * TWO[:, None]

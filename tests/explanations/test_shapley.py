@@ -256,40 +256,6 @@ def test_pairs_of_classes_add_up_to_classes():
     assert np.abs(m.explain(machine, Z).answers - wanted).max() <= 1e-12
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize("columns", [8, 10, 12])
-def test_many_columns_equal_the_sum_over_all_coalitions(columns):
-    """All 2^d coalitions at once, as arrays: w(S) summed by the sizes of sets."""
-    draw = np.random.default_rng(columns)
-    A = draw.normal(size=(25, columns))
-    target = np.sin(A[:, 0]) + A[:, 1] * A[:, 2]
-    new = draw.normal(size=(2, columns))
-    members = np.array([[s >> j & 1 for j in range(columns)] for s in range(2**columns)], bool)
-    sizes = members.sum(axis=1)
-    orders = np.array(
-        [math.factorial(s) * math.factorial(columns - s - 1) for s in range(columns)], float
-    ) / math.factorial(columns)
-    lengths = np.linspace(0.7, 3.0, columns)
-    for kernel, one in [
-        (m.RBF(gamma=0.1), lambda x, z: np.exp(-0.1 * (x - z) ** 2)),
-        (
-            m.RBF(length_scale=lengths.tolist()),
-            lambda x, z: np.exp(-0.5 * ((x - z) / lengths) ** 2),
-        ),
-        (m.Laplacian(gamma=0.2), lambda x, z: np.exp(-0.2 * np.abs(x - z))),
-    ]:
-        machine = m.KernelRidge(0.1, kernel=kernel).fit(A, target)
-        for row, values in zip(new, m.explain(machine, new).values, strict=True):
-            factors = one(A, row)
-            logs = np.log(factors) @ members.T.astype(float)
-            worth = machine.dual_coef_ @ np.exp(logs)
-            for j in range(columns):
-                without = np.flatnonzero(~members[:, j])
-                gain = worth[without + (1 << j)] - worth[without]
-                wanted = (orders[sizes[without]] * gain).sum()
-                assert abs(values[j] - wanted) <= 1e-12 * np.abs(machine.dual_coef_).sum()
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     columns=st.integers(1, 120),
@@ -352,6 +318,17 @@ def test_a_pipeline_is_explained_behind_its_scaling():
     found = m.explain(machine, Z)
     assert found.names == [f"x{j}" for j in range(5)]
     assert np.abs(found.answers - machine.decision_function(Z)).max() <= 1e-12
+
+
+def test_a_search_stands_for_its_best_machine():
+    search = m.GridSearchCV(m.SVC(), {"C": [1.0, 10.0]}, cv=3).fit(X, TWO)
+    assert (m.explain(search, Z).values == m.explain(search.best_estimator_, Z).values).all()
+
+
+def test_columns_of_an_array_have_the_same_names_for_every_machine():
+    names = [f"x{j}" for j in range(5)]
+    assert m.explain(m.AutoClassifier(max_members=1).fit(X, TWO), Z).names == names
+    assert m.explain(m.SVC().fit(X, TWO), Z).names == names
 
 
 def test_threads_do_not_change_the_values():

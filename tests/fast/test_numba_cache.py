@@ -113,6 +113,7 @@ EXERCISES = {
         LogisticRegression(solver="saga", l1_ratio=1).fit(X, X[:, 0] > 0)
         wide = np.random.default_rng(0).normal(size=(60, 600))  # too many weights for a matrix
         LogisticRegression(solver="saga", l1_ratio=0.02, C=10.0).fit(wide, wide[:, 0] > 0)
+        LogisticRegression().fit(wide, wide[:, 0] > 0)  # by secants
     """,
     "network": """
         import warnings
@@ -263,6 +264,16 @@ EXERCISES = {
     """,
     "piecewise": "",  # by the linear machines
     "squared_loss": "",  # by the linear machines
+    "kinked_loss": "",  # by the linear machines
+    "secants": """
+        import numpy as np
+        from mercer.solvers.linear.secant_memory import SecantMemory
+
+        memory = SecantMemory(np.ones((3, 1)))
+        for x in np.eye(3)[:, :, None]:
+            memory.see(x, 2 * x)
+            memory.direction()
+    """,
     "refinement": """
         import numpy as np
         from mercer import (

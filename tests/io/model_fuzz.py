@@ -42,6 +42,8 @@ MEMORY = 200_000_000
 """Bytes that loading a file and asking the model may take besides those of the process."""
 MOST_FINDINGS = 50
 """A run that has as many has shown enough."""
+STEP = 50_000
+"""Mutations after which a long run says how far it is."""
 RECORD = {"curve": np.linspace(0, 1, 7), "names": np.array(["a", "bc"]), "n": [1, 2.5, None]}
 
 NUMBERS = (
@@ -365,10 +367,18 @@ def main(arguments=None):
                 traceback.print_exc()
                 print(f"mutation {number} of seed {options.seed}: {fuzzer.seen}", flush=True)
                 findings += 1
+            if (number + 1) % STEP == 0:
+                print(so_far(fuzzer.seen, findings), file=sys.stderr, flush=True)
             if findings == MOST_FINDINGS or time.monotonic() > ends:
                 break
-    print(json.dumps(fuzzer.seen))
+    print(so_far(fuzzer.seen, findings))
     return 1 if findings else 0
+
+
+def so_far(seen, findings):
+    """Return the counts of a run, and what they cost."""
+    seconds = round(time.process_time())
+    return json.dumps({**seen, "findings": findings, "CPU seconds": seconds})
 
 
 if __name__ == "__main__":

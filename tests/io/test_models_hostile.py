@@ -363,6 +363,31 @@ def test_arrays(name, tmp_path):
     load_bytes(container.to_bytes(Content(*same)), tmp_path)
 
 
+def test_steps_before_the_last_transform(tmp_path):
+    content = content_of(case("pipeline")[0], tmp_path)
+    steps = next(e for e in content.document["objects"] if e[0] == "Pipeline")[1]["steps"]
+    first, last = (step["tuple"] for step in steps)
+    first[1] = last[1]
+    message = "a step before the last is a SVC"
+    refused(content.document, content.arrays, tmp_path, message)
+
+
+def test_discriminants_that_centre_have_a_mean(tmp_path):
+    """Other solvers have none, so that a changed name of the solver asks for it."""
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    model = mercer.LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    model.solver = "svd"
+    with pytest.raises(WrongState, match="no mean of all rows"):
+        model.check_state()
+
+
+def test_covariances_of_half_precision(tmp_path):
+    model = mercer.GaussianMixture(2, random_state=0).fit(np.arange(20.0).reshape(10, 2))
+    content = content_of(model, tmp_path)
+    half = changed(content, "GaussianMixture", "covariances_", lambda a: a.astype(np.float16))
+    refused(*half, tmp_path, "half precision")
+
+
 def test_points_of_another_kernel(tmp_path):
     content = content_of(case("svc ovo")[0], tmp_path)
     entry = next(e for e in content.document["objects"] if e[0] == "VectorEncoder")

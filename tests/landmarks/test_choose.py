@@ -141,11 +141,8 @@ class Matrix:
     def diag(self):
         return np.diagonal(self.K)
 
-    def rows(self, index):
-        return self.K[index]
-
-    def square(self, index):
-        return self.K[np.ix_(index, index)]
+    def block(self, rows, columns):
+        return self.K[rows][:, columns]
 
 
 def test_pivots_have_the_law_of_pivots_drawn_one_by_one():

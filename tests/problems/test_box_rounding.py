@@ -33,11 +33,11 @@ def test_errors_of_products_move_both_values():
     assert found.primal == (2 * 0.75) / 2 + 8 * 0.375 + 8 * 0.875
     assert found.dual == 4 - 0.75
     squares = 2 * (0.25 + 0.5)
-    assert found.rounding == pytest.approx(squares / 2 + 8 * 0.75, rel=1e-12)
+    assert found.rounding == pytest.approx(squares / 2 + 8 * 0.75, rel=1e-12, abs=0)
     flat = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0]), np.array([0.125]))
     squares = (2 + 4) * U * 1.5
     off = 4 * U * ((1 + 0.5 + 0.125) + (1 + 0.25 + 0.125))
-    assert flat.rounding == pytest.approx(squares / 2 + 8 * off + 6 * U * 10.0, rel=1e-9)
+    assert flat.rounding == pytest.approx(squares / 2 + 8 * off + 6 * U * 10.0, rel=1e-9, abs=0)
 
 
 def test_sums_that_are_not_0_weigh_with_their_biases():
@@ -48,7 +48,7 @@ def test_sums_that_are_not_0_weigh_with_their_biases():
     assert found.dual == -2.0
     squares, off = (4 + 4) * U * 4.0, 4 * U * 2.0
     above = squares / 2 + 2 * 4 * off + 8 * U * 4.0
-    assert found.rounding == pytest.approx(above, rel=1e-9)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
 
 
 def test_multipliers_that_rounding_took_out_are_moved_back():
@@ -80,7 +80,7 @@ def test_what_moves_pay_for_uncertain_slopes():
     change = 2.0**-22
     below = change * 0.5 / 2 + change * 0.5
     above = change * 0.5 / 2 + 1e-3 * (0.5 + 0.5)
-    assert found.rounding == pytest.approx(max(above, below), rel=1e-6)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
 
 
 def test_a_shift_counts_with_the_width_of_the_box():
@@ -88,7 +88,7 @@ def test_a_shift_counts_with_the_width_of_the_box():
     flat = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0]), np.array([0.0]))
     bent = problem.prove(beta, product([0.5, -0.25], [0.0, 0.0], shift=2.0**-20), np.array([0.0]))
     # The farthest point of the box from (2, −2) in [0, 8] × [−8, 0].
-    assert bent.rounding - flat.rounding == pytest.approx(2.0**-21 * (36 + 36), rel=1e-6)
+    assert bent.rounding - flat.rounding == pytest.approx(2.0**-21 * (36 + 36), rel=1e-6, abs=0)
     tube = qp.regressor(np.array([1.0]), np.array([4.0]), 0.5)  # both variables on one row
     beta = np.array([1.0, -1.0])
     none = BoundedProduct(np.zeros(1), np.zeros(1), np.ones(1), SURE)

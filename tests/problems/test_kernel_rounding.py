@@ -190,7 +190,7 @@ def test_rounding_of_the_dual_value_alone(machine):
     off = 4 * U * (1 + np.abs(f))
     losses = problem.loss(problem.margins(f))
     above = squares / 2 + size * off.sum() + few * size * losses.sum()
-    assert found.rounding == pytest.approx(max(above, below), rel=1e-9)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("machine", [WestonWatkins, CrammerSinger])
@@ -247,7 +247,7 @@ def test_the_mean_of_a_process_by_the_formulas(silent):
     squares = np.abs(c) @ errors + few * np.abs(c * f).sum()
     misfit = (np.abs(y - f) * off + off**2 / 2 + few * (y - f) ** 2)[noisy] / noise[noisy]
     below = squares / 2 + few * (np.abs(c * y).sum() + noise @ c**2)
-    assert found.rounding == pytest.approx(max(squares / 2 + misfit.sum(), below), rel=1e-9)
+    assert found.rounding == pytest.approx(max(squares / 2 + misfit.sum(), below), rel=1e-9, abs=0)
     shifted = problem.certify(c[:, None], GivenGram(K, Definite.UNKNOWN))
     if silent:
         assert shifted.rounding == math.inf
@@ -316,7 +316,7 @@ def test_several_kernels_by_the_formulas(p, spoilt):
     )
     alone = box.prove(beta, seen)
     assert part.primal == pytest.approx(alone.primal, rel=1e-14)
-    assert part.rounding == pytest.approx(alone.rounding, rel=1e-9)
+    assert part.rounding == pytest.approx(alone.rounding, rel=1e-9, abs=0)
     q = F @ beta
     moved = np.abs(box.feasible(beta) - beta)
     off = errors @ np.abs(beta) + 8 * U * np.abs(F) @ np.abs(beta) + 2 * np.abs(F) @ moved

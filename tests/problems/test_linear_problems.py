@@ -121,7 +121,7 @@ def test_rounding_of_large_products(kind):
     above = sum(max(loss(z + o, i), loss(z - o, i)) - loss(z, i)
                 for i, (z, o) in enumerate(zip(problem.p, off, strict=True)))  # fmt: skip
     above += 18 * U * FAR * FAR  # of ½‖w‖²
-    assert found.rounding == pytest.approx(above, rel=1e-9)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
 
 
 def test_rounding_of_dual_values():
@@ -132,20 +132,24 @@ def test_rounding_of_dual_values():
     )
     v = 0.75 * 2.0**20
     error = 18 * U * v
-    assert big.rounding == pytest.approx((error * (2 * v + error) + 17 * U * v * v) / 2, rel=1e-9)
+    assert big.rounding == pytest.approx(
+        (error * (2 * v + error) + 17 * U * v * v) / 2, rel=1e-9, abs=0
+    )
     flat = FeatureGram.of_rows(np.zeros((2, 1)))
     small = problem.prove(LinearAnswer(np.zeros(1), beta), flat)
-    assert small.rounding == pytest.approx(18 * U * (0.5 + 0.5 + 4 * 0.75), rel=1e-9)
+    assert small.rounding == pytest.approx(18 * U * (0.5 + 0.5 + 4 * 0.75), rel=1e-9, abs=0)
     curved = linear.regressor(np.zeros(2), np.full(2, 0.125), 4.0, True)  # D = 4
     bent = curved.prove(LinearAnswer(np.zeros(1), beta), flat)
-    assert bent.rounding == pytest.approx(18 * U * (4 * 0.75 + 2 * (0.25 + 0.0625)), rel=1e-9)
+    assert bent.rounding == pytest.approx(
+        18 * U * (4 * 0.75 + 2 * (0.25 + 0.0625)), rel=1e-9, abs=0
+    )
 
 
 def test_rounding_of_losses_and_weights():
     problem = linear.regressor(np.array([4.0, -8.0]), np.ones(2), 1.0, False)
     gram = FeatureGram.of_rows(np.zeros((2, 1)))
     found = problem.prove(LinearAnswer(np.array([16.0]), np.zeros(2)), gram)
-    assert found.rounding == pytest.approx((4 * 12 + 18 * 10 + 17 * 128) * U, rel=0.01)
+    assert found.rounding == pytest.approx((4 * 12 + 18 * 10 + 17 * 128) * U, rel=0.01, abs=0)
 
 
 # ---- ℓ₁ penalty ---------------------------------------------------------------------------------
@@ -203,13 +207,13 @@ def test_rounding_of_sparse_weights():
     problem = SparseClassifier(np.array([1.0, -1.0]), prices)
     found = problem.prove(LinearAnswer(w, np.zeros(2)), FeatureGram.of_rows(X))
     off = 18 * U * 2 * FAR * FAR + 4 * U
-    assert found.rounding == pytest.approx(3 * ((1 + off) ** 2 - 1), rel=1e-6)
+    assert found.rounding == pytest.approx(3 * ((1 + off) ** 2 - 1), rel=1e-6, abs=0)
     # Σ αᵢyᵢxᵢ = FAR (−2, 2), with errors of (2 + 16) U (6 FAR): the share keeps all of it at 1.
     share = 1 / (2 * FAR + 18 * U * 6 * FAR)
     assert found.dual == pytest.approx(share * 6, rel=1e-12)
     flat = FeatureGram.of_rows(np.zeros((2, 1)))
     small = problem.prove(LinearAnswer(np.array([32.0]), np.zeros(2)), flat)
-    assert small.rounding == pytest.approx((3 * 8 + 18 * 3 + 17 * 32) * U, rel=0.02)
+    assert small.rounding == pytest.approx((3 * 8 + 18 * 3 + 17 * 32) * U, rel=0.02, abs=0)
 
 
 # ---- all classes at once ------------------------------------------------------------------------
@@ -286,11 +290,11 @@ def test_rounding_of_classes():
     found = problem.prove(LinearAnswer(W, np.zeros((4, 3))), FeatureGram.of_rows(X))
     off = 18 * U * 2 * FAR * FAR + 4 * U
     above = 2 * PRICES.sum() * off + (6 + 16) * U * 6 * FAR * FAR / 2
-    assert found.rounding == pytest.approx(above, rel=1e-9)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
     flat = problem.prove(
         LinearAnswer(np.zeros((1, 3)), np.zeros((4, 3))), FeatureGram.of_rows(np.zeros((4, 1)))
     )
-    assert flat.rounding == pytest.approx((2 * 4 * 4.5 + 20 * 4.5) * U, rel=1e-9)
+    assert flat.rounding == pytest.approx((2 * 4 * 4.5 + 20 * 4.5) * U, rel=1e-9, abs=0)
     # One column of 2²⁰: the squares of Σ αᵢxᵢ are what rounding is about.
     big, alpha = 2.0**20, np.zeros((4, 3))
     alpha[0] = [0.75, -0.5, -0.25]
@@ -300,7 +304,7 @@ def test_rounding_of_classes():
     v = big * np.abs(alpha[0])
     error = 20 * U * v
     below = (error @ (2 * v + error) + (3 + 16) * U * v @ v) / 2 + 7 * U * v @ v
-    assert dual.rounding == pytest.approx(below, rel=1e-9)
+    assert dual.rounding == pytest.approx(below, rel=1e-9, abs=0)
 
 
 # ---- without a bias -----------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def test_kernel_machines_by_the_formulas(classes, intercept, penalised):
         above += np.vdot(np.abs(coef), errors(coef) + few * np.abs(F)) / 2
         below += np.vdot(np.abs(best.beta), errors(best.beta) + few * np.abs(V)) / 2
     proved = problem.certify(value, GivenGram(K, Definite.POSITIVE))
-    assert proved.rounding == pytest.approx(above, rel=1e-9)
+    assert proved.rounding == pytest.approx(above, rel=1e-9, abs=0)
     assert proved.dual == pytest.approx(max(plain.dual - below, 0.0), rel=1e-15, abs=1e-15)
     assert proved.lower <= proved.upper
     # Where the matrix is proven by its factor alone, a shift comes on top.
@@ -182,7 +182,7 @@ def test_kernel_machines_by_the_formulas(classes, intercept, penalised):
     shift = 2 * (N + 2) * U * trace
     shift += (N + 2) * U * (trace + N * shift)
     reach = np.vdot(coef, coef) + classes * C @ C
-    assert shifted.rounding == pytest.approx(above + shift * reach, rel=0.5)
+    assert shifted.rounding == pytest.approx(above + shift * reach, rel=0.5, abs=0)
     assert shifted.rounding > above + 0.9 * shift * reach - above * 0.5
 
 
@@ -219,7 +219,7 @@ def test_linear_machines_by_the_formulas(classes, intercept, penalised, constant
     above = 2 * C @ off + (N + 16) * U * C @ (2 * sizes.max(axis=1) + math.log(classes))
     if penalised:
         above += (W.size + 16) * U * np.vdot(W, W) / 2
-    assert proved.rounding == pytest.approx(above, rel=1e-9)
+    assert proved.rounding == pytest.approx(above, rel=1e-9, abs=0)
     # What the dual pays, by the same terms.
     below = classes * 48 * U * mass + (N + 16) * U * mass * math.log(classes)
     drift = 0.0
@@ -301,5 +301,5 @@ def test_sparse_machines_by_the_formulas(classes, intercept, l1, strength):
     off = ((3 + 16) * U * np.abs(X) @ np.abs(W) + 8 * U * sizes).max(axis=1)
     above = 2 * C @ off + (N + 16) * U * C @ (2 * sizes.max(axis=1) + math.log(classes))
     above += (W.size + 16) * U * price
-    assert proved.rounding == pytest.approx(above, rel=1e-9)
+    assert proved.rounding == pytest.approx(above, rel=1e-9, abs=0)
     assert 0 <= plain.dual - proved.dual < 1e-9 or proved.dual == 0.0

@@ -169,7 +169,7 @@ def test_rounding_of_large_products_is_in_the_interval(penalty):
     off = [(2 + 16) * U * 2 * FAR * FAR + 4 * U * abs(z) for z in b]
     phi = FORMULAS[penalty]
     above = sum(max(phi(z + o), phi(z - o)) - phi(z) for z, o in zip(b.tolist(), off, strict=True))
-    assert found.rounding == pytest.approx(above, rel=1e-9)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
     plain = judged_by_hand(b, A, x, nu, penalty)["dual"]
     price = 2 * 2 * (3 + 16) * U * FAR * FAR * np.abs(nu).sum()
     assert found.dual == pytest.approx(max(plain - price, 0.0), rel=1e-9)
@@ -187,7 +187,7 @@ def test_rounding_of_sums_is_in_the_interval(penalty):
     problem, gram = PenaltyProblem(b, penalty), FeatureGram.of_rows(np.ones((4, 1)))
     found = problem.prove(PenaltyAnswer(np.zeros(1), nu), gram)
     size = sum(FORMULAS[penalty](z) for z in b)
-    assert found.rounding == pytest.approx((4 * 18 + 20 * size) * U, rel=0.02)
+    assert found.rounding == pytest.approx((4 * 18 + 20 * size) * U, rel=0.02, abs=0)
     conjugate = penalty.conjugate(nu)
     plain, terms = b @ nu - conjugate.sum(), np.abs(b * nu).sum() + conjugate.sum()
     assert plain - found.dual == pytest.approx(20 * U * terms, rel=0.05)
@@ -258,7 +258,7 @@ def test_rounding_of_the_least_largest_deviation():
     A, x = FAR * np.array([[1.0, -1.0]] * 3), np.array([FAR, FAR])
     nu = np.array([0.25, 0.125, -0.375])
     found = ChebyshevProblem(b).prove(VertexAnswer(x, nu, None), FeatureGram.of_rows(A))
-    assert found.rounding == pytest.approx(18 * U * 2 * FAR * FAR + 4 * U * 3e4, rel=1e-9)
+    assert found.rounding == pytest.approx(18 * U * 2 * FAR * FAR + 4 * U * 3e4, rel=1e-9, abs=0)
     price = 2 * 2 * 19 * U * FAR * FAR * 0.75
     assert found.dual == pytest.approx(b @ nu - price, rel=1e-9)
     none = ChebyshevProblem(np.array([4.0, -8.0])).prove(

@@ -70,7 +70,7 @@ def test_penalised_by_the_formulas(alpha, unused, intercept):
     below += alpha * (np.abs(change) @ (off + few * np.abs(slopes)))
     if intercept:
         below += alpha * abs(math.fsum((c + change).tolist())) * np.abs(slopes).max()
-    assert proved.rounding == pytest.approx(max(above, below), rel=1e-6)
+    assert proved.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
     # A proof by a factor of the matrix adds what its shift may hide.
     shifted = problem.certify(RidgeFunctions(C, b), GivenGram(K, Definite.UNKNOWN))
     assert shifted.curvature == "proven"
@@ -88,7 +88,7 @@ def test_errors_as_large_as_values():
     off = 18 * U * 1e8 * 2e8  # products are 0, but each of their terms is 10¹⁶
     errors = np.array([2.5, 2.5])
     above = w @ (errors * off + off**2 / 2) + 0.25 * 2 * off / 2
-    assert found.rounding == pytest.approx(above, rel=1e-9)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
 
 
 def test_the_dual_value_decides_where_the_fit_is_perfect():
@@ -99,7 +99,7 @@ def test_the_dual_value_decides_where_the_fit_is_perfect():
     errors = 18 * U * 96.0  # roots are 1
     squares = errors * 96 + 10 * U * (64**2 + 32**2)
     below = 1e-6 * (squares / 2 + 10 * U * (64**2 + 32**2) * (1 + 1e3))
-    assert found.rounding == pytest.approx(below, rel=1e-9)
+    assert found.rounding == pytest.approx(below, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-9, 0.1])
@@ -131,7 +131,7 @@ def test_without_penalty_multipliers_pay_for_what_they_lack(share):
     size = v * (np.abs(e) @ v)
     below = 2 * np.abs(e) @ off + few * np.abs(e * y[:, 0]).sum() + few * size[0] * 3
     if share == 0.0:
-        assert found.rounding == pytest.approx(max(above, below), rel=1e-6)
+        assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
 
 
 def test_several_targets_are_judged_apart():

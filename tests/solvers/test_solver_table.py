@@ -75,6 +75,7 @@ from mercer.solvers.linear.coordinate import (
     DigitsThenNewton,
     DualDescent,
 )
+from mercer.solvers.linear.kinked_newton import KinkedNewton
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
@@ -363,6 +364,13 @@ TABLE = [
     ),
     Row(LinearNewton(0), linear.classifier(SIGNS, ONES, False, 1.0), features),
     Row(LinearNewton(0), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
+    *(
+        Row(KinkedNewton(0, LinearNewton(0)), problem, features)
+        for problem in (
+            linear.classifier(SIGNS, ONES, False, 1.0),
+            linear.regressor(TARGETS, ONES, 0.1, False, 1.0),
+        )
+    ),
     Row(SquaredNewton(LinearNewton(0)), linear.classifier(SIGNS, ONES, True, 1.0), features),
     Row(SquaredNewton(LinearNewton(0)), linear.regressor(TARGETS, ONES, 0.1, True, 1.0), features),
     Row(DualDescent(0), linear.classifier(SIGNS, ONES, True, 1.0), features),

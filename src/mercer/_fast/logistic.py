@@ -382,3 +382,13 @@ def move_biases(weights: Array, P: Array, own: Array, U: Array, inner: Array) ->
         for i in range(len(U)):
             U[i, c] += step
             inner[i] += P[i, c] * step
+
+
+@jit
+def column_squares(X: Array) -> Array:
+    """Return Σ xᵢⱼ² of each column, row after row as they lie in memory."""
+    squares = np.zeros(X.shape[1])
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            squares[j] += X[i, j] * X[i, j]
+    return squares

@@ -47,7 +47,7 @@ def minimise(
             same = same and here == inside[i]
             inside[i] = here
             count += here
-        s = -_newton_step(X, inside, count, gain, g)
+        s = -newton_step(X, inside, count, gain, g)
         u = np.dot(X, s)
         t = line_search(x, u, gain, lo, hi, epsilon, np.dot(w, s), np.dot(s, s))
         w += t * s
@@ -61,7 +61,7 @@ def minimise(
 
 
 @jit
-def _newton_step(X: Array, inside: Flags, count: int, gain: Array, g: Array) -> Array:
+def newton_step(X: Array, inside: Flags, count: int, gain: Array, g: Array) -> Array:
     """Return (I + BᵀB)⁻¹g."""
     d = X.shape[1]
     B, at = np.empty((count, d)), 0

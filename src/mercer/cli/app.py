@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer.cli import apply, fit, lab, look, transform, verify
+from mercer.cli.garbage import leave_to_the_system
 from mercer.cli.screen import one_line, safe
 from mercer.cli.settings import as_options
 
@@ -84,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _explain(error)
     if code == INTERRUPTED:
         _say("interrupted; nothing was written.", code)
+    if arguments is None:
+        leave_to_the_system()
     sys.exit(code or FINE)
 
 

@@ -13,6 +13,7 @@ import typer
 from mercer._interrupts import interruptible
 from mercer.cli import options, table_options
 from mercer.cli.first_run import compiling_ahead
+from mercer.cli.garbage import importing
 from mercer.cli.screen import bar, consoles, safe, show_facts, show_list, show_paths
 from mercer.cli.settings import as_options
 
@@ -117,12 +118,13 @@ def fit(
     console, aside = consoles()
     live = aside.is_terminal and not quiet
     with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
-        from mercer.report.main_score import leading
-        from mercer.study.copies import keep_copies_together
-        from mercer.study.costs import class_costs
-        from mercer.study.plan import check_time_limit, make_plan
-        from mercer.study.study import run
-        from mercer.study.summary import summary
+        with importing():
+            from mercer.report.main_score import leading
+            from mercer.study.copies import keep_copies_together
+            from mercer.study.costs import class_costs
+            from mercer.study.plan import check_time_limit, make_plan
+            from mercer.study.study import run
+            from mercer.study.summary import summary
 
         check_time_limit(time_limit)
         table = table_options.read(

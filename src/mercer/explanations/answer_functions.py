@@ -62,10 +62,11 @@ def _functions(model: Model) -> AnswerFunctions:
     weights = getattr(model, "coef_", None)
     if weights is None:
         raise NoExplanation(
-            f"explain: {type(model).__name__} is no sum of kernel values, so its columns have no "
-            "exact shares. It takes support vector machines, kernel ridge, Gaussian processes, "
-            "kernel logistic regression and linear machines; permutation importance works for "
-            "every machine: mercer.permutation_importance."
+            f"explain: the answers of {type(model).__name__} are no sums of kernel values, so its "
+            "columns have no exact shares. It takes support vector machines, kernel ridge, "
+            "GaussianProcessRegressor, kernel logistic regression, linear machines and searches "
+            "for one; permutation importance works for every machine: "
+            "mercer.permutation_importance."
         )
     dense = np.atleast_2d(weights.toarray() if sparse.issparse(weights) else weights)
     expansion = Expansion(Linear(), dense, np.eye(len(dense)))
@@ -83,7 +84,11 @@ def _votes(count: int) -> Array:
 
 
 def unwrapped(model: Model, X: Objects) -> tuple[Model, Objects, list[str] | None]:
-    """Return the machine at the end of a pipeline, the data that reach it and their names."""
+    """Return the machine at the end of a pipeline, the data that reach it and their names.
+
+    A search that was fitted stands for the best machine that it found.
+    """
+    model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "steps"):
         return model, X, None
     if len(model.steps) == 1:

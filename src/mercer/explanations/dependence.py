@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer._typing import Array, Axes, Model, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.explanations.answer_functions import AnswerFunctions, unwrapped
 from mercer.kernels.coalitions import Game
+from mercer.kernels.encoders import column_names, is_frame
 
 _STEPS = 40
 """Values of a grid by default: a curve looks smooth."""
@@ -64,7 +66,7 @@ class PartialDependence:
 
 
 def partial_dependence(
-    model: Model, X: Objects, column: int, *, grid: Any = None
+    model: Model, X: Objects, column: int | str, *, grid: Any = None
 ) -> PartialDependence:
     """Return the mean answer over the rows of ``X`` when one column has each value of a grid.
 
@@ -81,8 +83,8 @@ def partial_dependence(
         A fitted machine that :func:`explain` takes, on rows of numbers.
     X : array of shape (m, d)
         The rows to take the mean over, such as training rows.
-    column : int
-        The position of the column.
+    column : int or str
+        The position of the column; or its name, where ``X`` is a table with names.
     grid : array, optional
         The values; 40 between the least and the greatest of the column by default.
 
@@ -110,10 +112,7 @@ def partial_dependence(
         raise InvalidInput(
             f"partial_dependence: X has shape {rows.shape}; rows of numbers are needed."
         )
-    if not 0 <= column < rows.shape[1]:
-        raise InvalidParameter(
-            f"partial_dependence: column={column} is not one of the {rows.shape[1]} columns of X."
-        )
+    column = _position(column, [str(n) for n in column_names(X)] if is_frame(X) else [], rows)
     ends = rows[:, column].min(), rows[:, column].max()
     values = np.linspace(*ends, _STEPS) if grid is None else np.asarray(grid, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
@@ -134,9 +133,7 @@ def partial_dependence(
             total += _summed(mine, theirs, column)
     found = total / len(rows) @ functions.coefficients + functions.constants
     single = functions.classes is None and found.shape[1] == 1
-    return PartialDependence(
-        values, found[:, 0] if single else found, int(column), functions.classes
-    )
+    return PartialDependence(values, found[:, 0] if single else found, column, functions.classes)
 
 
 def _summed(mine: Game, theirs: Game, column: int) -> Array:
@@ -144,6 +141,18 @@ def _summed(mine: Game, theirs: Game, column: int) -> Array:
     if column not in mine.players:
         return np.broadcast_to(theirs.full().sum(axis=0), mine.values.shape[:2])
     return mine.mixed(theirs, mine.players.index(column))
+
+
+def _position(column: int | str, names: list[str], rows: Array) -> int:
+    """Return where a column stands."""
+    found = names.index(column) if isinstance(column, str) and column in names else column
+    if not isinstance(found, Integral) or not 0 <= found < rows.shape[1]:
+        known = f": {', '.join(names)}" if names else ""
+        raise InvalidParameter(
+            f"partial_dependence: column={column!r} is not one of the {rows.shape[1]} columns of "
+            f"X{known}."
+        )
+    return int(found)
 
 
 def _check_own_columns(data: Array, moved: Array, width: int, column: int) -> None:

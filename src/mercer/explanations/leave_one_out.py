@@ -65,7 +65,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     r"""Return what a fitted machine would say of each training row had it never seen that row.
 
-    Kernel ridge machines and Gaussian processes have a closed form, yᵢ − aᵢ/((K + D)⁻¹)ᵢᵢ. For
+    Kernel ridge machines and Gaussian processes have a closed form, yᵢ − aᵢ/((K + D)⁻¹)ᵢᵢ, and
+    so have least squares and ridge in columns, yᵢ − (yᵢ − ŷᵢ)/(1 − hᵢ) with the leverages hᵢ. For
     support vector machines a row with multiplier 0 keeps its value. For each other row the
     multiplier is held at 0 and the problem is solved on, from the present answer, on one float64
     matrix of kernel values that is computed apart from that of the fit.
@@ -87,7 +88,8 @@ def leave_one_out(
     ----------
     model : estimator
         A fitted ``SVC`` (``multi_class`` "ovo" or "ovr", finite C), ``SVR``, ``KernelRidge``,
-        ``KernelRidgeClassifier`` or ``GaussianProcessRegressor``, or a pipeline that ends with one.
+        ``KernelRidgeClassifier``, ``GaussianProcessRegressor`` or ``Ridge``, or a pipeline that
+        ends with one.
     X, y, sample_weight : data
         What it was fitted on.
     refit : bool
@@ -121,13 +123,16 @@ def leave_one_out(
     machine, data, _ = unwrapped(model, X)
     check_is_fitted(machine)
     count = num_samples(data)
-    if num_samples(y) != count:
+    if y is not None and num_samples(y) != count:
         raise InvalidInput(
             f"leave_one_out: X has {count} rows and y has {num_samples(y)}; both have to be those "
             "of the fit."
         )
     if hasattr(machine, "left_out_functions"):
         return _of_functions(machine.left_out_functions(data, y, sample_weight, threads))
+    if hasattr(machine, "left_out_values"):
+        values = machine.left_out_values(data, y, sample_weight)
+        return _exact(values, values)
     if hasattr(machine, "loo_decision_"):
         return _of_classes(machine, machine.loo_decision_, count)
     if hasattr(machine, "leave_one_out"):
@@ -138,7 +143,7 @@ def leave_one_out(
         return _exact(_of_rows(np.asarray(values), count), np.asarray(values))
     raise InvalidParameter(
         f"leave_one_out: {type(machine).__name__} has no way to leave out a row but a new fit. It "
-        "takes SVC, SVR, KernelRidge, KernelRidgeClassifier and GaussianProcessRegressor; "
+        "takes SVC, SVR, KernelRidge, KernelRidgeClassifier, GaussianProcessRegressor and Ridge; "
         "refit=True fits any machine n times."
     )
 

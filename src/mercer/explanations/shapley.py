@@ -139,10 +139,11 @@ def _of_vote(model: Model, X: Objects, game: str, background: Objects, threads: 
         values, base, error = values + added, base + start, error + shares.error
     classes = list(getattr(model, "classes_", ()))
     several = len(classes) > 2
+    named = is_frame(X) or hasattr(model, "feature_names_in_")
     return Explanation(
         values if several else values[:, :, 0],
         base if several else base[0],
-        columns,
+        columns if named else [f"x{column}" for column in columns],
         X,
         classes if several else None,
         error,

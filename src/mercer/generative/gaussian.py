@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from mercer._files.fields import Numbers
+from mercer._files.fields import Numbers, WrongState
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter
 
@@ -154,6 +154,8 @@ def check_axes(covariances: object, kind: str) -> None:
     """Raise :class:`WrongState` unless these are numbers with as many axes as their kind has."""
     dimensions = len(SHAPES[kind].shape(1, 1))
     Numbers(*[f"axis {i}" for i in range(dimensions)]).check(covariances, {})
+    if getattr(covariances, "dtype", None) == np.float16:
+        raise WrongState("its covariances are of half precision, which nothing factorises")
 
 
 class Gaussians:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,8 +30,7 @@ from mercer.generative.gaussian import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Mixture:
+class _Mixture(NamedTuple):
     weights: Array
     means: Array
     covariances: Array
@@ -191,7 +189,7 @@ class GaussianMixture(FittedByEM):
             )
         sigma = check_covariances(covariances, covariance_type, k, d, "GaussianMixture")
         model = cls(k, covariance_type=covariance_type)
-        model._publish(_Mixture(pi, mu, sigma))
+        model._set_parameters(_Mixture(pi, mu, sigma))
         model.n_features_in_ = d
         return model
 
@@ -212,7 +210,8 @@ class GaussianMixture(FittedByEM):
 
         goes_on = self.warm_start and hasattr(self, "means_")
         before = getattr(self, "lower_bound_", -np.inf) if goes_on else -np.inf
-        self._publish(self._fit_by_em(self._starts(X), step, before))
+        found = self._fit_by_em(self._starts(X), step, before)
+        self._set_parameters(found)
         self.lower_bounds_ = self.trace_[: max(1, self.n_iter_)].tolist()
         self.lower_bound_ = self.lower_bounds_[-1]
         return self
@@ -328,11 +327,12 @@ class GaussianMixture(FittedByEM):
 
     def _starts(self, X: Array) -> Iterator[_Mixture]:
         if self.warm_start and hasattr(self, "means_"):
-            yield _Mixture(self.weights_, self.means_, self.covariances_)
+            yield self._get_parameters()
             return
         random = check_random_state(self.random_state)
         for _ in range(self.n_init):
-            yield self._with_given(self._maximise(X, self._first_shares(X, random)), X.shape[1])
+            self._initialize(X, self._first_shares(X, random))
+            yield self._get_parameters()
 
     def _first_shares(self, X: Array, random: np.random.RandomState) -> Array:
         from sklearn.cluster import KMeans, kmeans_plusplus
@@ -355,10 +355,10 @@ class GaussianMixture(FittedByEM):
             shares[chosen, np.arange(k)] = 1
         return shares
 
-    def _with_given(self, start: _Mixture, d: int) -> _Mixture:
+    def _with_given(self, start: _Mixture) -> _Mixture:
         """Return a start with the parameters that the user chose."""
-        weights, means, covariances = start.weights, start.means, start.covariances
-        k, kind = self.n_components, self.covariance_type
+        weights, means, covariances = start
+        (k, d), kind = means.shape, self.covariance_type
         if self.weights_init is not None:
             weights = _of_shape("weights", self.weights_init, (k,))
         if self.means_init is not None:
@@ -370,12 +370,20 @@ class GaussianMixture(FittedByEM):
                 what = "symmetric, positive-definite" if matrices else "positive"
                 raise InvalidParameter(f"GaussianMixture: '{name}' should be {what}.")
             covariances = np.linalg.inv(precisions) if matrices else 1 / precisions
-        model = GaussianMixture.of(weights, means, covariances, kind)
-        return _Mixture(model.weights_, model.means_, model.covariances_)
+        return GaussianMixture.of(weights, means, covariances, kind)._get_parameters()
 
-    def _publish(self, mixture: _Mixture) -> None:
-        self.weights_, self.means_ = mixture.weights, mixture.means
-        self.covariances_ = mixture.covariances
+    # Subclasses of scikit-learn's class know these three by name.
+
+    def _initialize(self, X: Array, resp: Array) -> None:
+        """Set what EM starts from, given the share of each component (columns) in each row."""
+        self._set_parameters(self._with_given(self._maximise(X, resp)))
+
+    def _get_parameters(self) -> _Mixture:
+        return _Mixture(self.weights_, self.means_, self.covariances_)
+
+    def _set_parameters(self, params: Sequence[Array]) -> None:
+        """Take weights, means and covariances; scikit-learn gives factors as a fourth."""
+        self.weights_, self.means_, self.covariances_ = params[:3]
 
     @property
     def precisions_(self) -> Array:

@@ -166,7 +166,7 @@ def _pipeline_state(model: Pipeline) -> dict[str, Any]:
 
 def _make_pipeline(state: dict[str, Any]) -> Pipeline:
     steps = state["steps"]
-    for step in steps:
+    for number, step in enumerate(steps, start=1):
         if type(step) is not tuple or len(step) != 2 or not isinstance(step[0], str):
             raise WrongState("a step is not a name and an estimator")
         # Pipelines inside pipelines could be shared and so grow without bound.
@@ -174,6 +174,8 @@ def _make_pipeline(state: dict[str, Any]) -> Pipeline:
         passed = model is None or (isinstance(model, str) and model == "passthrough")
         if not passed and not _is_step(type(model)):
             raise WrongState(f"a step is a {type(model).__name__}")
+        if not passed and number < len(steps) and not hasattr(model, "transform"):
+            raise WrongState(f"a step before the last is a {type(model).__name__}")
     if not steps or steps[-1][1] is None:
         raise WrongState("it has no last step")
     pipeline = Pipeline(**state)

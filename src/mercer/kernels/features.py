@@ -154,8 +154,10 @@ class Features:
             return self
         order = np.argsort(keys)
         at = np.searchsorted(keys, self.keys, sorter=order)
-        at = order[np.minimum(at, len(keys) - 1)]
-        known = np.flatnonzero(keys[at] == self.keys)
+        # What comes after the last key has no place; without keys nothing has one.
+        known = np.flatnonzero(at < len(keys))
+        at[known] = order[at[known]]
+        known = known[keys[at[known]] == self.keys[known]]
         move = sparse.csr_array(
             (np.ones(len(known), dtype=self.dtype), (known, at[known])),
             shape=(len(self.keys), len(keys)),

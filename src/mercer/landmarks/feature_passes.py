@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dsyrk
 
-from mercer import _fast
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.landmarks.chunks import ArrayChunks, Chunk
 from mercer.landmarks.passes import Passes, PassSums, Rule, Weighting
 from mercer.linalg.pivoted import PivotedFactor
+
+_BANDS = 16
+"""Tasks of a square; their sums are added in order, whatever thread was first."""
+_SHARED = 1 << 24
+"""Multiplications of a square from which on it is shared by threads: about a millisecond."""
 
 
 class FeaturePasses(Passes):
@@ -63,8 +67,7 @@ class FeaturePasses(Passes):
         squares = np.empty((roots.shape[1], self.columns, self.columns))
         for square, root in zip(squares, roots.T, strict=True):
             scaled = self.Z if (root == 1).all() else self.Z * root[:, None]
-            inner = dsyrk(1.0, scaled, trans=1, lower=1).T
-            _fast.pairwise.mirror_upper(inner)
+            inner = _square(scaled)
             square[:M, :M] = inner if turn is None else turn @ inner @ turn.T
             if self.constant:
                 border = scaled.T @ root
@@ -79,7 +82,24 @@ class FeaturePasses(Passes):
 
     def _values(self, V: Array) -> Array:
         """Return U = ΦV."""
+        if not V.any():  # where solvers start
+            return np.zeros((self.rows, V.shape[1]))
         U = np.asarray(self.Z @ (self.L.T @ V[: len(self.L)]))
         if self.constant:
             U += V[-1]
         return U
+
+
+def _square(A: Array) -> Array:
+    """Return AᵀA, by threads of our own: those of BLAS would go on to spin beside the next ones."""
+    n, M = A.shape
+    height = -(-n // _BANDS)
+    parts = np.empty((_BANDS, M, M))
+
+    def task(number: int) -> None:
+        band = A[number * height : (number + 1) * height]
+        np.matmul(band.T, band, out=parts[number])
+
+    threads = _parallel.thread_count() if n * M * M > _SHARED else 1
+    _parallel.run(task, range(_BANDS), threads)
+    return np.asarray(parts.sum(axis=0))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from mercer import _parallel
-from mercer._typing import Array, IntArray
+from mercer._typing import Array, Index, IntArray
 from mercer.exceptions import NotPositiveDefinite
 
 EPS = float(np.finfo(np.float64).eps)
@@ -22,19 +22,15 @@ _SHARED = 1 << 22
 """Multiplications of a round from which on it is shared by threads: about a millisecond."""
 
 
-class SymmetricRows(Protocol):
-    """A symmetric matrix that gives its diagonal, some rows, and the square of some rows."""
+class SymmetricBlocks(Protocol):
+    """A symmetric matrix that gives its diagonal and blocks, on any thread."""
 
     def diag(self) -> Array:
         """Return the diagonal."""
         ...
 
-    def rows(self, index: IntArray) -> Array:
-        """Return some rows."""
-        ...
-
-    def square(self, index: IntArray) -> Array:
-        """Return the rows and columns of ``index`` alone."""
+    def block(self, rows: Index, columns: Index) -> Array:
+        """Return the values of some rows and columns."""
         ...
 
 
@@ -52,7 +48,7 @@ class PivotedFactor:
 
 @_parallel.one_blas_thread()  # once, not anew for each round
 def pivoted_cholesky(
-    K: SymmetricRows, rank: int, random: np.random.Generator, enough: float = 0.0
+    K: SymmetricBlocks, rank: int, random: np.random.Generator, enough: float = 0.0
 ) -> PivotedFactor:
     """Return F with FFᵀ ≈ K from at most ``rank`` rows of K, in rounds of many pivots.
 
@@ -84,15 +80,15 @@ def pivoted_cholesky(
             break
         drawn = random.choice(n, proposals, p=left / total).astype(np.intp)
         old = F[drawn, :done]
-        square = K.square(drawn).astype(np.float64) - old @ old.T
+        square = K.block(drawn, drawn).astype(np.float64) - old @ old.T
         most = rank - done
         accepted, L = accept(square, left[drawn], random, scale, most)
         if not len(accepted):
             left[drawn] = 0.0  # nothing but rounding was left of them
             continue
         new = drawn[accepted]
-        rows, end = K.rows(new), done + len(new)
-        _grow(F, left, rows, F[new, :done], L)
+        end = done + len(new)
+        _grow(F, left, K, new, F[new, :done], L)
         pivots[done:end] = new
         check_sign(left, scale)
         np.maximum(left, 0.0, out=left)
@@ -101,7 +97,7 @@ def pivoted_cholesky(
     return PivotedFactor(F[:, :done], pivots[:done], left)
 
 
-def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
+def _grow(F: Array, left: Array, K: SymmetricBlocks, new: IntArray, old: Array, L: Array) -> None:
     """Add the columns of F that belong to some rows of K, and subtract their squares.
 
     ``old`` holds these rows of F until now, L is the Cholesky factor of their square of K − FFᵀ.
@@ -109,10 +105,11 @@ def _grow(F: Array, left: Array, rows: Array, old: Array, L: Array) -> None:
     done, end = old.shape[1], old.shape[1] + len(old)
 
     def task(start: int) -> None:
-        band = slice(start, start + _BAND)
+        band = slice(start, min(start + _BAND, len(F)))
         # Columns of F lie in one piece each: along them nothing has to be turned.
         part = old @ F[band, :done].T
-        np.subtract(rows[:, band], part, out=part)
+        # A band of K lives only here: whole rows of it would be written to new memory.
+        np.subtract(K.block(new, band), part, out=part)
         part = dtrsm(1.0, L, part.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
         F[band, done:end].T[...] = part
         left[band] -= np.einsum("ij,ij->j", part, part)

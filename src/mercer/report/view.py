@@ -168,6 +168,7 @@ def _environment() -> Any:
     from markupsafe import Markup
 
     from mercer.report import charts, curve_charts, inside_charts, share_charts
+    from mercer.report.template_cache import TemplateCache
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("mercer.report", "templates"),
@@ -175,6 +176,7 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=TemplateCache(),
     )
     environment.filters.update(
         number=text.number, fixed=text.fixed, percent=text.percent, counted=text.counted

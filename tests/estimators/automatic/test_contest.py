@@ -6,9 +6,10 @@ import time
 import numpy as np
 import pytest
 
-from mercer import KernelRidge
+from mercer import KernelRidge, Matern
 from mercer.estimators.automatic import contest as module
 from mercer.estimators.automatic.contest import Candidate, Contest
+from mercer.estimators.automatic.learnt_weights import learnt_weights
 from mercer.estimators.automatic.measures import area_under_curve, squared_error
 
 RANDOM = np.random.default_rng(0)
@@ -99,3 +100,27 @@ def test_without_time_one_candidate_is_judged():
     race.run()
     assert len(race.entries) == 1
     assert len(race.voters(5)) == 1
+
+
+def test_learnt_weights_are_judged_on_rows_that_they_were_not_learnt_from():
+    race = Contest([Z], Y, squared_error, math.inf, unseen=True)
+    race.run()
+    entry = next(e for e in race.entries if e.candidate.learnt and e.candidate.kernel == "Matern")
+    start = next(
+        e
+        for e in race.entries
+        if not e.candidate.learnt and e.candidate.kernel in ("L2 Laplacian", "RBF")
+    )
+    factors = race.weights(start.candidate) / start.kernel.length_scale
+    dealt = sorted(range(60), key=lambda i: (*Y[i][::-1], *Z[i][::-1]))
+    for left_out in (0, 31, 59):
+        part = dealt[dealt.index(left_out) % 3 :: 3]
+        others = np.delete(np.arange(60), part)
+        found = learnt_weights(entry.kernel, Z[others], Y[others], factors**2, start.alpha)
+        rows = Z * np.sqrt(found)
+        rest = np.delete(np.arange(60), left_out)
+        machine = KernelRidge(
+            entry.alpha, kernel=Matern(nu=1.5, length_scale=1.0), fit_intercept=True
+        )
+        value = machine.fit(rows[rest], Y[rest]).predict(rows[[left_out]])[0]
+        np.testing.assert_allclose(entry.left_out[left_out], value, rtol=1e-5, atol=1e-7)

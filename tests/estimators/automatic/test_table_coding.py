@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import rankdata
 
 from mercer.estimators.automatic.table_coding import (
     MOST_LEVELS,
     TableCoding,
     are_aligned,
     codes_of_categories,
+    has_far_values,
     varied_texts,
 )
 from mercer.exceptions import InvalidInput
@@ -132,3 +134,38 @@ def test_of_more_texts_than_coordinates_the_frequent_stay():
 def test_codes_of_few_letters_have_no_spelling():
     frame = pd.DataFrame({"code": [f"{a}{b}" for a in "abcdefgh" for b in "stuvwxyz"]})
     assert varied_texts(frame) == []
+
+
+def test_ranks_stand_for_numbers():
+    skewed = np.exp(3 * np.random.default_rng(0).normal(size=60))
+    frame = pd.DataFrame({"pay": [*skewed[:-1], None], "kind": ["a", "b", "b"] * 20})
+    coding = TableCoding.of(frame, ranked=True)
+    assert coding.names == ["pay", "pay is missing", "kind = a", "kind = b"]
+    Z = coding.transform(frame)
+    filled = np.append(skewed[:-1], np.median(skewed[:-1]))
+    ranks = rankdata(filled)
+    np.testing.assert_allclose(Z[:, 0], (ranks - ranks.mean()) / ranks.std(), atol=1e-12)
+    # A new number is between its neighbours, and never beyond the ends.
+    ordered = np.sort(filled)
+    new = pd.DataFrame({"pay": [0.0, (ordered[3] + ordered[4]) / 2, 1e9], "kind": ["a"] * 3})
+    least, between, most = coding.transform(new)[:, 0]
+    assert (least, most) == (Z[:, 0].min(), Z[:, 0].max())
+    assert np.sort(Z[:, 0])[3] < between < np.sort(Z[:, 0])[4]
+    # Numbers that have many values have a hundred knots.
+    many = TableCoding.of(np.random.default_rng(1).normal(size=(5000, 1)), ranked=True)
+    assert len(many.codes[0].knots) == 100
+    one = TableCoding.of(np.ones((5, 1)), ranked=True)
+    np.testing.assert_array_equal(one.transform(np.array([[1.0], [2.0]])), 0)
+
+
+def test_far_values():
+    random = np.random.default_rng(0)
+    usual = random.normal(size=200)
+    assert not has_far_values(usual[:, None])
+    assert not has_far_values(pd.DataFrame({"x": usual, "name": ["a"] * 200}))
+    far = usual.copy()
+    far[7] = 50
+    assert has_far_values(pd.DataFrame({"x": usual, "far": far}))
+    rare = np.zeros((200, 1))
+    rare[0] = 1  # of two values none is far from the others
+    assert not has_far_values(rare)

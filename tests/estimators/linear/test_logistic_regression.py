@@ -210,6 +210,8 @@ def test_bad_input():
         LogisticRegression(l1_ratio=1).fit(X, y)
     with pytest.raises(InvalidParameter, match="multiclass"):
         LogisticRegression(solver="liblinear").fit(*cases.iris())
+    with pytest.raises(InvalidInput, match="choose another solver or rescale"):
+        LogisticRegression(solver="liblinear").fit(1e32 * X, y)
     with pytest.raises(ValueError, match="'C' parameter"):
         LogisticRegression(C=-1.0).fit(X, y)
     constant = LogisticRegression().fit(np.ones((20, 2)), np.arange(20) % 2)
@@ -229,6 +231,20 @@ def test_more_columns_than_rows_are_solved_by_rows(options):
     np.testing.assert_allclose(wide.coef_, other.coef_, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(wide.intercept_, other.intercept_, rtol=1e-6, atol=1e-9)
     assert wide.certificate_.relative_gap <= 1e-8
+
+
+@pytest.mark.parametrize("solver", ["liblinear", "sag", "saga", "lbfgs", "newton-cg"])
+def test_long_indices_of_sparse_rows_are_for_the_solvers_that_take_them(solver):
+    X, y = cases.two_classes()
+    long = sparse.csr_array(X)
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    if solver in ("lbfgs", "newton-cg"):
+        short = LogisticRegression(solver=solver).fit(sparse.csr_array(X), y)
+        found = LogisticRegression(solver=solver).fit(long, y)
+        np.testing.assert_allclose(found.coef_, short.coef_, rtol=1e-12)
+        return
+    with pytest.raises(ValueError, match="32-bit integer indices"):
+        LogisticRegression(solver=solver).fit(long, y)
 
 
 def test_callbacks_hear_of_every_step(capfd):

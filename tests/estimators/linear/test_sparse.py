@@ -230,3 +230,14 @@ def test_a_tiny_penalty_on_wide_data_is_solved_within_the_rounds(share, positive
     assert model.n_iter_ <= 300
     if positive:
         assert (model.coef_ >= 0).all()
+
+
+def test_unchecked_rows_have_to_be_in_fortran_order():
+    """As in scikit-learn, where the compiled code takes no other."""
+    X, y = data(30, 4)
+    for library in (ElasticNet, reference.ElasticNet):
+        library(alpha=0.1).fit(np.asfortranarray(X), y, check_input=False)
+        with pytest.raises(ValueError):  # noqa: PT011 - the words are each library's own
+            library(alpha=0.1).fit(X, y, check_input=False)
+    with pytest.raises(InvalidInput, match="Fortran order"):
+        Lasso().fit(X, y, check_input=False)

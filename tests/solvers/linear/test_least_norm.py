@@ -11,6 +11,7 @@ from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalty_problems import PenaltyAnswer
 from mercer.problems.vector_norms import Lp
 from mercer.solvers.base import Budget
+from mercer.solvers.linear import least_norm
 from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
 
 RANDOM = np.random.default_rng(5)
@@ -85,6 +86,92 @@ def test_a_start_is_where_it_begins():
     np.testing.assert_array_equal(least(B, 8.0, start=start, max_iter=0).value.x, start.x)
 
 
+@pytest.mark.parametrize("p", [1.05, 1.5, 1.9])
+def test_smoothing_ends_once_the_gap_is_small(p):
+    rough = LeastNorm().solve(NormProblem(B, Lp(p)), GRAM, Budget(tol=1.0))
+    fine = LeastNorm().solve(NormProblem(B, Lp(p)), GRAM, Budget(tol=1e-9))
+    assert rough.certificate.relative_gap <= 1e-3
+    assert fine.certificate.relative_gap <= 1e-8
+    assert rough.statistics.iterations < fine.statistics.iterations <= 90
+
+
+def test_powers_on_the_way():
+    assert list(least_norm._stages(2.0)) == [(2.0, 0.0)]
+    assert list(least_norm._stages(3.0)) == [(3.0, 0.0)]
+    assert list(least_norm._stages(4.0)) == [(4.0, 0.0)]
+    assert list(least_norm._stages(9.0)) == [(4.0, 0.0), (8.0, 0.0), (9.0, 0.0)]
+    powers, smoothings = zip(*least_norm._stages(1.5), strict=True)
+    assert set(powers) == {1.5}
+    np.testing.assert_allclose(np.log10(smoothings), -np.arange(1.0, 14.0))
+
+
+SOME = np.array([3.0, -1.0, 0.5, 0.0, -2.0])
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-150, 1e150])
+@pytest.mark.parametrize("e", [0.0, 0.3])
+@pytest.mark.parametrize("p", [1.2, 2.0, 3.0, 10.0])
+def test_smoothed_norms_and_their_slopes(p, e, unit):
+    squares = SOME**2 + e**2
+    norm = (squares ** (p / 2)).sum() ** (1 / p)
+    assert least_norm._smoothed(unit * SOME, p, unit * e) == pytest.approx(unit * norm)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.where(squares > 0, SOME * squares ** (p / 2 - 1), 0.0) * norm ** (1 - p)
+    found = least_norm._smoothed_slopes(unit * SOME, p, unit * e)
+    np.testing.assert_allclose(found, slopes, rtol=1e-12)
+    # Of length 1 in the dual norm, or less where it is smoothed.
+    q = p / (p - 1)
+    length = np.linalg.norm(found, ord=q)
+    assert length == pytest.approx(1.0) if e == 0 else length < 1
+
+
+def test_smoothed_norms_of_nothing():
+    zeros = np.zeros(3)
+    assert least_norm._smoothed(zeros, 1.5, 0.0) == 0.0
+    np.testing.assert_array_equal(least_norm._smoothed_slopes(zeros, 1.5, 0.0), zeros)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.2])
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0, 6.0])
+def test_a_step_is_newtons(p, e):
+    if p < 2 and e == 0:
+        e = 0.05
+    near = least(B, max(p, 2.0)).value.x
+    near = near + 1e-3 * np.arange(5)
+    r = B - A @ near
+    squares = r**2 + e**2
+    slope = r * squares ** (p / 2 - 1)
+    bend = squares ** (p / 2 - 2) * ((p - 1) * r**2 + e**2)
+    full = np.linalg.solve((A.T * bend) @ A, A.T @ slope)
+    found = least_norm._newton_step(A, B, near, p, e)
+
+    def norm(x):
+        return (((B - A @ x) ** 2 + e**2) ** (p / 2)).sum() ** (1 / p)
+
+    # The whole step, or half of it and so on, the first that lowers the norm.
+    share = (found - near) @ full / (full @ full)
+    np.testing.assert_allclose(found - near, share * full, rtol=1e-8, atol=1e-12)
+    assert math.log2(share) == pytest.approx(round(math.log2(share)))
+    assert norm(found) < norm(near)
+    if p >= 2:
+        assert share == pytest.approx(1.0)
+    for _ in range(60):
+        after = least_norm._newton_step(A, B, found, p, e)
+        if after is None:
+            break
+        found = after
+    assert after is None  # the optimum has no better neighbour
+    slopes = least_norm._smoothed_slopes(B - A @ found, p, e)
+    assert np.abs(A.T @ slopes).max() <= 1e-6
+
+
+def test_rows_without_curvature_are_no_trouble():
+    # Residuals of which the largest power is all that counts.
+    b = np.r_[1e8, np.zeros(39)]
+    x = least_norm._newton_step(A, b, np.zeros(5), 8.0, 0.0)
+    assert x is None or np.isfinite(x).all()
+
+
 # ---- weights in a ball --------------------------------------------------------------------------
 
 
@@ -114,6 +201,37 @@ def test_squares_in_a_ball_have_slopes_along_its_normal(q, share, columns):
     assert pull[:4] @ w == pytest.approx(dual * t, abs=10 * size * t)
     inside = np.linalg.norm(np.linalg.lstsq(columns, B, rcond=None)[0][:4], ord=q) < t
     assert (dual <= size) == inside
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.01, 0.5, 0.99])
+def test_squares_in_a_ball_of_dependent_columns(share):
+    W = np.column_stack([A[:, :3], A[:, 0] + A[:, 1]])
+    shortest = np.linalg.lstsq(W, B, rcond=None)[0]
+    t = share * np.linalg.norm(shortest)
+    w = least_norm._in_l2(W, B, t)
+    assert np.linalg.norm(w) == pytest.approx(t, rel=1e-12)
+    pull = W.T @ (B - W @ w)
+    level = pull @ w / t**2
+    assert level > 0
+    np.testing.assert_allclose(pull, level * w, atol=1e-9 * np.abs(pull).max())
+
+
+def test_beyond_the_end_of_the_lassos_path():
+    whole = np.linalg.lstsq(A, B, rcond=None)[0]
+    t = np.abs(whole).sum()
+    np.testing.assert_allclose(least_norm._in_l1(A, B, 1.5 * t), 1.5 * whole, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(least_norm._in_l1(A, B, 0.3 * t)).sum(), 0.3 * t)
+
+
+def test_weights_in_a_square():
+    t = 1.2
+    w = least_norm._in_linf(A, B, t)
+    pull = A.T @ (B - A @ w)
+    assert np.abs(w).max() == t
+    inside = np.abs(w) < t
+    assert inside.any()
+    assert np.abs(pull[inside]).max() <= 1e-9 * np.abs(A.T @ B).max()
+    assert (pull[~inside] * w[~inside] > 0).all()
 
 
 @pytest.mark.parametrize("columns", [A, A[:, :4]], ids=["intercept", "none"])

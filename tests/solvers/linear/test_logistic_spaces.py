@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from mercer.gram.given import GivenGram
+from mercer.kernels.definite import Definite
 from mercer.problems.linear import DesignRows
-from mercer.problems.logistic import LinearLogisticProblem
-from mercer.solvers.linear.logistic_spaces import WeightSpace
+from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
+from mercer.solvers.linear.logistic_spaces import Element, FunctionSpace, WeightSpace
 
 
 def case(classes, intercept, constant):
@@ -49,3 +52,251 @@ def test_biases_stay_at_zero_where_there_are_none():
     problem, space, W, step = case(3, False, 0.0)
     view = problem.with_best_bias(space.values(W))
     assert not problem.bias_along(view, space.values(step)).any()
+
+
+# ---- weights of columns -------------------------------------------------------------------------
+
+
+def exact_step(problem, space, view, R):
+    """Solve H s = r, H the second derivative with its penalty, by products with each unit."""
+    size, bend = R.size, problem.second_derivative(view)
+    H = np.empty((size, size))
+    for j in range(size):
+        unit = np.zeros(size)
+        unit[j] = 1.0
+        P = unit.reshape(R.shape)
+        H[:, j] = (space.adjoint(bend(space.values(P))) + problem.penalised * P).ravel()
+    return np.linalg.solve(H, R.ravel()).reshape(R.shape)
+
+
+def larger(n, d, classes=2, thin=False, penalised=True, constant=0.0, intercept=True, limit=1_000):
+    random = np.random.default_rng(n)
+    X, labels = random.normal(size=(n, d)), random.integers(classes, size=n)
+    C = random.uniform(0.1, 2.0, n)
+    problem = LinearLogisticProblem(labels, C, classes, intercept, penalised, constant=constant)
+    rows = DesignRows(sparse.csr_array(X) if thin else X, constant)
+    space = WeightSpace(rows, limit)
+    W = 0.1 * random.normal(size=(space.length, problem.functions))
+    R = Element(space, random.normal(size=W.shape))
+    return problem, space, problem.with_best_bias(space.values(W)), R
+
+
+def test_elements_are_vectors():
+    _, space, W, step = case(3, True, 2.0)
+    a, b = Element(space, W), Element(space, step)
+    assert not a.known
+    both = a.plus(0.5, b)
+    assert not both.known
+    np.testing.assert_array_equal(both.coef, W + 0.5 * step)
+    X = np.column_stack([space.rows.X, np.full(70, 2.0)])
+    np.testing.assert_allclose(a.values, X @ W)
+    assert a.known
+    assert not a.plus(0.5, b).known
+    assert b.values.shape == (70, 3)
+    both = a.plus(0.5, b)
+    assert both.known
+    np.testing.assert_allclose(both.values, X @ (W + 0.5 * step))
+    minus = a.opposite()
+    assert minus.known
+    np.testing.assert_array_equal(minus.coef, -W)
+    np.testing.assert_allclose(minus.values, -X @ W)
+    assert not Element(space, W).opposite().known
+    assert a.dot(b) == pytest.approx((W * step).sum())
+    assert space.size(a) == np.abs(W).max()
+    assert space.entries == 280
+    assert space.length == 5
+
+
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize(("classes", "constant"), [(2, 0.0), (2, 1.5), (3, 0.0)])
+def test_newton_steps_by_products(classes, constant, thin, penalised):
+    problem, space, view, R = larger(
+        80, 6, classes, thin, penalised, constant, intercept=not constant
+    )
+    if not penalised and classes > 2:  # all functions may move together
+        R = Element(space, R.coef - R.coef.mean(axis=1, keepdims=True))
+    found = space.iterate(problem, view, R, 1e-10)
+    bent = space.adjoint(problem.second_derivative(view)(space.values(found)))
+    np.testing.assert_allclose(bent + found if penalised else bent, R.coef, atol=1e-7)
+    rough = space.iterate(problem, view, R, 0.5)
+    assert np.abs(rough - found).max() > 1e-6
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("penalised", [True, False])
+def test_the_diagonal_is_that_of_each_weight(penalised, thin):
+    problem, space, view, _ = larger(60, 4, 3, thin, penalised, 1.5, intercept=False)
+    X = space.rows.X.toarray() if thin else space.rows.X
+    X = np.column_stack([X, np.full(60, 1.5)])
+    expected = (X**2).T @ (problem.C[:, None] * view.P * (1 - view.P)) + penalised
+    np.testing.assert_allclose(space._diagonal(problem, view), expected)
+
+
+def test_the_diagonal_of_an_empty_column_is_tiny():
+    problem, space, view, _ = larger(60, 4, penalised=False)
+    space.rows.X[:, 1] = 0.0
+    diagonal = space._diagonal(problem, view)[:, 0]
+    assert diagonal[1] == pytest.approx(1e-12 * diagonal.max())
+    space.rows.X[:] = 0.0
+    space.squares = None
+    np.testing.assert_allclose(space._diagonal(problem, view), 1e-312, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "d", "rows"), [(20, 30, True), (250, 260, True), (251, 260, False)])
+def test_wide_systems_are_solved_by_rows(n, d, rows):
+    problem, space, view, R = larger(n, d)
+    found = space.solve(problem, view, R)
+    assert (space.outer is not None) == rows
+    assert (space.factor is None) == rows
+    if n < 100:
+        np.testing.assert_allclose(found, exact_step(problem, space, view, R.coef), atol=1e-9)
+    left = found + space.adjoint(problem.second_derivative(view)(space.values(found))) - R.coef
+    assert np.abs(left).max() <= 1e-9
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+def test_wide_systems_with_a_constant(constant, intercept):
+    problem, space, view, R = larger(20, 30, constant=constant, intercept=intercept)
+    found = space.solve(problem, view, R)
+    np.testing.assert_allclose(found, exact_step(problem, space, view, R.coef), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "ways"),
+    [
+        ((20, 30), {"classes": 3}, "factor"), ((20, 30), {"thin": True}, "factor"),
+        ((20, 30), {"penalised": False}, "factor"), ((20, 20), {}, "factor"),
+        ((60, 10), {"limit": 10}, "factor"), ((60, 10), {"limit": 9}, "none"),
+        ((60, 10), {"limit": 29, "classes": 3}, "none"),
+        ((60, 10), {"limit": 30, "classes": 3}, "factor"),
+        ((60, 10), {"classes": 3, "thin": True}, "none"), ((60, 10), {"thin": True}, "factor"),
+    ],
+)  # fmt: skip
+def test_which_systems_are_factored(shape, options, ways):
+    problem, space, view, R = larger(*shape, **options)
+    found = space.solve(problem, view, R)
+    assert space.outer is None
+    assert (found is None) == (ways == "none")
+    assert (space.factor is None) == (ways == "none")
+    if found is not None and options.get("penalised", True):
+        np.testing.assert_allclose(found, exact_step(problem, space, view, R.coef), atol=1e-9)
+
+
+def test_old_factors_guide_steps_while_they_are_good():
+    # 300 · 120² numbers are more than are formed in each step.
+    problem, space, view, R = larger(300, 120)
+    exact = space.solve(problem, view, R)
+    old = space.factor
+    near = problem.with_best_bias(space.values(0.01 * R.coef))
+    found = space.solve(problem, near, R)
+    assert space.factor is old
+    fresh = WeightSpace(space.rows, 1_000)
+    truth = fresh.solve(problem, near, Element(fresh, R.coef))
+    error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
+    assert 1e-12 < error <= 0.05
+    assert error < np.linalg.norm(exact - truth) / np.linalg.norm(truth)
+    # A view that has nothing in common with it takes more steps than a factor is worth.
+    far = problem.view(space.values(100 * R.coef), np.zeros(1))
+    space.solve(problem, far, R)
+    assert space.factor is not old
+    small = larger(290, 120)
+    small[1].solve(small[0], small[2], small[3])
+    first = small[1].factor
+    small[1].solve(small[0], small[2], small[3])
+    assert small[1].factor is not first  # formed anew each time
+    free = larger(300, 120, penalised=False)
+    free[1].solve(free[0], free[2], free[3])
+    first = free[1].factor
+    free[1].solve(free[0], free[2], free[3])
+    assert free[1].factor is not first
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+def test_memories_begin_with_a_diagonal(thin, constant):
+    problem, space, view, _ = larger(300, 120, thin=thin, constant=constant)
+    X = space.rows.X.toarray() if thin else space.rows.X
+    if constant:
+        X = np.column_stack([X, np.full(300, constant)])
+    found = space.memory(problem, view).diagonal
+    curvatures = problem.curvatures(view)
+    same = (X**2).sum(axis=0)[:, None] * curvatures.mean()
+    expected = (X**2).T @ curvatures if thin else same
+    np.testing.assert_allclose(found, 1 + expected)
+    small = larger(280, 120, thin=thin)
+    assert small[1].memory(small[0], small[2]) is None
+    free = larger(300, 120, penalised=False)
+    assert free[1].memory(free[0], free[2]) is None
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("penalised", [True, False])
+def test_hessians_of_many_rows_in_blocks(classes, penalised):
+    # 300 columns make blocks of 873 rows for one function and of 290 for three.
+    problem, space, view, R = larger(1000, 300, classes)
+    H = space._hessian(problem, view)
+    expected = space.adjoint(problem.second_derivative(view)(space.values(R.coef)))
+    found = (H @ R.coef.T.ravel()).reshape(R.coef.T.shape).T
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sparse_hessians_are_those_of_dense_rows(intercept, constant):
+    problem, space, view, _ = larger(60, 5, thin=True, constant=constant, intercept=intercept)
+    dense = WeightSpace(DesignRows(space.rows.X.toarray(), constant), 1_000)
+    np.testing.assert_allclose(
+        space._hessian(problem, view), dense._hessian(problem, view), atol=1e-10
+    )
+
+
+# ---- functions of a kernel ----------------------------------------------------------------------
+
+
+def functions(classes=2, penalised=True, most=1_000):
+    random = np.random.default_rng(1)
+    X, labels = random.normal(size=(30, 3)), random.integers(classes, size=30)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    problem = LogisticProblem(labels, random.uniform(0.5, 3, 30), classes, penalised=penalised)
+    space = FunctionSpace(GivenGram(K, Definite.POSITIVE), most)
+    view = problem.with_best_bias(K @ random.normal(size=(30, problem.functions)))
+    return problem, space, view, K, random.normal(size=(30, problem.functions))
+
+
+def test_functions_are_measured_by_the_kernel():
+    _, space, _, K, c = functions(3)
+    d = c[::-1].copy()
+    expected = np.vdot(c, K @ d)
+    for ask in ((False, False), (True, False), (False, True), (True, True)):
+        a, b = Element(space, c), Element(space, d)
+        for element, known in zip((a, b), ask, strict=True):
+            assert not known or element.values.size
+        assert space.dot(a, b) == pytest.approx(expected)
+        assert (a.known, b.known) == (ask[0], ask[1] or not ask[0])
+    assert space.size(Element(space, c)) == pytest.approx(np.abs(K @ c).max())
+    assert space.entries == 900
+    assert space.length == 30
+    np.testing.assert_array_equal(space.adjoint(c), c)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_newton_steps_of_functions(classes):
+    problem, space, view, K, c = functions(classes)
+    bend = problem.second_derivative(view)
+    right = Element(space, c)
+    for found in (space.solve(problem, view, right), space.iterate(problem, view, right, 1e-10)):
+        if found is None:
+            assert classes == 3
+            continue
+        left = found + bend(K @ found) - c
+        assert np.sqrt(np.vdot(left, K @ left)) <= 1e-6
+    assert FunctionSpace(GivenGram(K, Definite.POSITIVE), 29).solve(problem, view, right) is None
+    assert space.memory(problem, view) is None
+
+
+def test_newton_steps_of_functions_at_the_limit():
+    problem, _, view, K, c = functions()
+    space = FunctionSpace(GivenGram(K, Definite.POSITIVE), 30)
+    assert space.solve(problem, view, Element(space, c)) is not None

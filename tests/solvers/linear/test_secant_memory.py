@@ -41,3 +41,38 @@ def test_secants_and_newtons_method_find_the_same_weights(classes, solver):
         assert model.certificate_.relative_gap < 1e-11
     np.testing.assert_allclose(secants.coef_, newton.coef_, atol=1e-6)
     np.testing.assert_allclose(secants.intercept_, newton.intercept_, atol=1e-6)
+
+
+def test_the_oldest_pairs_are_forgotten():
+    random = np.random.default_rng(1)
+    A = random.normal(size=(30, 30))
+    H, points = A @ A.T + np.eye(30), random.normal(size=(26, 30))
+    long, short = SecantMemory(np.full(30, 2.0)), SecantMemory(np.full(30, 2.0))
+    for place, x in enumerate(points):
+        long.see(x, H @ x)
+        if place >= 15:
+            short.see(x, H @ x)
+    np.testing.assert_allclose(long.direction(), short.direction(), rtol=1e-12)
+    np.testing.assert_allclose(long.direction(), -_inverse(H, points[15:]) @ H @ points[-1])
+
+
+def _inverse(H, points):
+    """The BFGS inverse of a quadratic's curvature, as a matrix, from secants of its points."""
+    steps = np.diff(points, axis=0)
+    last = H @ steps[-1]
+    inverse = np.eye(len(H)) * (steps[-1] @ last) / (last @ last)
+    for step in steps:
+        turn = H @ step
+        M = np.eye(len(H)) - np.outer(step, turn) / (step @ turn)
+        inverse = M @ inverse @ M.T + np.outer(step, step) / (step @ turn)
+    return inverse
+
+
+def test_where_secants_are_slow_newtons_method_ends_sooner():
+    random = np.random.default_rng(2)
+    # Columns that depend on each other: many curvatures, which ten secants cannot tell.
+    X = random.normal(size=(2_000, 120)) @ (np.eye(120) + random.normal(size=(120, 120)) / 4)
+    y = X[:, 0] + 4 * random.normal(size=2_000) > 0
+    model = LogisticRegression(C=10).fit(X, y)
+    assert 24 < model.n_iter_[0] < 40
+    assert model.certificate_.relative_gap < 1e-8

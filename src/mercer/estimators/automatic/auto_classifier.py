@@ -33,10 +33,11 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     Numbers are standardised, categories one-hot, in one joint distance whose columns have weights
     aⱼᵖ by their centred alignment with the classes. Laplacian kernels of the L1 and L2 distance,
     RBF and linear kernels contend over p, width and penalty, all by exact leave-one-out from one
-    eigendecomposition each (through landmarks beyond 600 rows); then the weights of columns are
-    learnt from the errors of rows that were left out. The vote is the mean of the best one and of
-    those with the least squared errors that are behind it by no more than two standard errors of
-    the difference, half of them with learnt weights at most; a and b are the most likely ones for
+    eigendecomposition each (through landmarks beyond 600 rows). Where values of a number are far
+    from all others, ranks contend too. Then the weights of columns are learnt from the errors of
+    rows that were left out; each third of the rows judges weights that were learnt from the others.
+    The vote is the mean of the best one and of those with the least squared errors that are behind
+    it by no more than two standard errors of the difference; a and b are the most likely ones for
     values of rows that were left out.
 
     Parameters
@@ -103,6 +104,9 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
         **AutoMachine._parameter_constraints,
         "scoring": [StrOptions(set(CLASS_MEASURES))],
     }
+
+    unseen_weights: ClassVar[bool] = True
+    tries_ranks: ClassVar[bool] = True
 
     _: KW_ONLY
     scoring: str = "auc"

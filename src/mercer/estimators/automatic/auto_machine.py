@@ -30,6 +30,7 @@ from mercer.estimators.automatic.measures import Measure
 from mercer.estimators.automatic.table_coding import (
     TableCoding,
     codes_of_categories,
+    has_far_values,
     varied_texts,
 )
 from mercer.estimators.base import CheckedParameters
@@ -118,6 +119,11 @@ class AutoMachine(CheckedParameters, BaseEstimator):
     random_state: int = 0
     codings_: list[TableCoding] = field(init=False)
     members_: list[Member] = field(init=False)
+
+    unseen_weights: ClassVar[bool] = False
+    """Whether learnt weights of columns are judged on rows that they were not learnt from."""
+    tries_ranks: ClassVar[bool] = False
+    """Whether ranks contend with standardised numbers where some values are far out."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_members": [Interval(Integral, 1, None, closed="left")],
@@ -234,12 +240,14 @@ class AutoMachine(CheckedParameters, BaseEstimator):
         similar = varied_texts(X)
         if similar:
             codings.append(TableCoding.of(X, similar=similar))
+        if self.tries_ranks and has_far_values(X):
+            codings.append(TableCoding.of(X, ranked=True))
         tables = [coding.transform(X) for coding in codings]
         seen = race_rows(num_samples(X), RACE_ROWS, self.random_state)
         rows = seen[without_copies(tables[0][seen], Y[seen])]
         contest = Contest(
             [Z[rows] for Z in tables], Y[rows], measure, began + _RACE_SHARE * limit,
-            vars(self).get("_watch"), _group_numbers(groups, len(Y), rows),
+            vars(self).get("_watch"), _group_numbers(groups, len(Y), rows), self.unseen_weights,
         )  # fmt: skip
         contest.run()
         voters = contest.voters(self.max_members)

@@ -49,6 +49,8 @@ _LEARNT_PENALTIES = 10.0 ** np.arange(-4, 2.1, 0.5)
 """The same for weights that were learnt, which often leave little noise."""
 _LEARNT_EXACT_ROWS = 1500
 """Rows up to which these few are judged exactly: a second."""
+_PARTS = 3
+"""Parts of the rows, each judged by weights that were learnt from the others."""
 _FIRST_WIDTHS = (0.3, 3.0)
 """Beside 1, the widths that the first few are tried with, in median distances."""
 _LEADERS = 3
@@ -78,6 +80,8 @@ RADIAL: Mapping[str, Callable[[float | str], Radial]] = {
 """Kernels with a width: of the L1 distance, and three of the Euclidean one, rough to smooth."""
 _LAPLACIANS = ("Laplacian", "L2 Laplacian")
 """The kernels that are tried first, with all weights; the others start from what suits these."""
+_UNSEEN_KERNELS = ("Laplacian", "Matern")
+"""The kernels, one of each distance, whose weights are learnt for every part and for all rows."""
 
 
 @dataclass(frozen=True)
@@ -140,20 +144,31 @@ class Coordinates:
     def _learn(self, candidate: Candidate) -> tuple[Array, float]:
         """Return factors of the columns, the greatest 1, and the width that belongs to them."""
         if candidate not in self._learnt:
-            start, kernel = self._starts[candidate], RADIAL[candidate.kernel](1.0)
-            factors = self.weights(start.candidate) / _width(start.kernel)
-            found = learnt_weights(kernel, self.Z, self._Y, factors**kernel.power, start.alpha)
-            factors = found ** (1 / kernel.power)
-            top = float(factors.max())
-            self._learnt[candidate] = factors / top, 1 / top
+            self._learnt[candidate] = self._learn_from(slice(None), candidate)
         return self._learnt[candidate]
+
+    def _learn_from(self, rows: IntArray | slice, candidate: Candidate) -> tuple[Array, float]:
+        start, kernel = self._starts[candidate], RADIAL[candidate.kernel](1.0)
+        factors = self.weights(start.candidate) / _width(start.kernel)
+        found = learnt_weights(
+            kernel, self.Z[rows], self._Y[rows], factors**kernel.power, start.alpha
+        )
+        factors = found ** (1 / kernel.power)
+        top = float(factors.max())
+        return factors / top, 1 / top
+
+    def gram_learnt_from(self, rows: IntArray, candidate: Candidate) -> Gram:
+        """Return the matrix of all rows, with weights that were learnt from some of them."""
+        return self._learnt_gram(candidate, *self._learn_from(rows, candidate))
+
+    def _learnt_gram(self, candidate: Candidate, factors: Array, width: float) -> Gram:
+        rows = np.ascontiguousarray(self.Z * factors)
+        return Gram(RADIAL[candidate.kernel](width), rows, dtype=np.float64)
 
     def gram(self, candidate: Candidate) -> Gram:
         """Return the matrix of a candidate; all widths share their distances."""
         if candidate.learnt:
-            factors, width = self._learn(candidate)
-            rows = np.ascontiguousarray(self.Z * factors)
-            return Gram(RADIAL[candidate.kernel](width), rows, dtype=np.float64)
+            return self._learnt_gram(candidate, *self._learn(candidate))
         key = (candidate.kernel, candidate.power)
         if key not in self._grams:
             rows = np.ascontiguousarray(self.Z * self.weights(candidate))
@@ -184,6 +199,8 @@ class Contest:
         Called after each candidate.
     groups : array of shape (n,), optional
         Rows with the same number are left out together.
+    unseen : bool
+        Whether weights that are learnt are judged on rows that they were not learnt from.
 
     Attributes
     ----------
@@ -199,9 +216,10 @@ class Contest:
         deadline: float,
         watch: Watch | None = None,
         groups: IntArray | None = None,
+        unseen: bool = False,
     ) -> None:
         self.Y, self._measure, self._deadline, self._watch = Y, measure, deadline, watch
-        self._groups = groups
+        self._groups, self._unseen = groups, unseen
         self.stopped = ""
         self._coordinates = [Coordinates(Z, Y) for Z in codings]
         self._entries: dict[Candidate, Entry] = {}
@@ -223,7 +241,8 @@ class Contest:
     def usual_length(self) -> int:
         """About how many candidates are judged, unless widths have to grow."""
         first = len(POWERS) * len(_LAPLACIANS) * len(self._coordinates)
-        return first + _LEADERS * len(_FIRST_WIDTHS) + 2 * _NEAR + len(RADIAL)
+        learnt = len(_UNSEEN_KERNELS if self._unseen else RADIAL)
+        return first + _LEADERS * len(_FIRST_WIDTHS) + 2 * _NEAR + learnt
 
     def run(self) -> None:
         """Judge candidates; Ctrl-C ends it as a deadline does, once there is one to choose."""
@@ -287,12 +306,14 @@ class Contest:
         Of these the closest to the targets come first: areas under curves differ by luck where they
         are near each other, and squared errors say more of what they do not see.
 
-        Learnt weights have seen the answers that judge them, and look better than they are: they
+        Learnt weights that have seen the answers that judge them look better than they are: they
         make up half of the vote at most.
         """
         best, *others = self.entries
         near = [entry for entry in others if _may_be_as_good(entry.judged, best.judged)]
         near = [best, *sorted(near, key=lambda entry: -entry.judged.closeness)]
+        if self._unseen:
+            return near[:most]
         learnt = [entry for entry in near if entry.candidate.learnt][: (most + 1) // 2]
         return [entry for entry in near if not entry.candidate.learnt or entry in learnt][:most]
 
@@ -319,7 +340,8 @@ class Contest:
         if coordinates.Z.shape[1] > MOST_COLUMNS or self._groups is not None:
             return
         tried = [e for e in self.entries if e.candidate.coding == coding]
-        starts = {kernel: _nearest(kernel, tried) for kernel in RADIAL}
+        kernels = _UNSEEN_KERNELS if self._unseen else tuple(RADIAL)
+        starts = {kernel: _nearest(kernel, tried) for kernel in kernels}
         self.try_all(
             coordinates.start_from(start, kernel) for kernel, start in starts.items() if start
         )
@@ -327,18 +349,55 @@ class Contest:
     def _judge(self, candidate: Candidate) -> Entry:
         """Return the best penalty of a candidate, by leave-one-out from one spectrum."""
         began = time.perf_counter()
-        gram = self._coordinates[candidate.coding].gram(candidate)
-        n = len(self.Y)
-        spectrum = spectrum_of(_matrix(gram, candidate), np.ones(n))
-        scale = float(gram.diag().mean()) or 1.0
-        penalties = _LEARNT_PENALTIES if candidate.learnt else _PENALTIES
-        alphas = np.maximum(penalties * scale, 10 * spectrum.rounding)
-        path = ridge_path(spectrum, self.Y, alphas, np.ones(n), True, self._groups)
-        left_out = self.Y - path.residuals
+        coordinates = self._coordinates[candidate.coding]
+        gram = coordinates.gram(candidate)
+        if candidate.learnt and self._unseen:
+            alphas, left_out = self._left_out_unseen(candidate)
+        else:
+            alphas, left_out = self._left_out(gram, candidate)
         found = [self._measure(values, self.Y) for values in left_out]
         at = int(np.argmax([judged.score for judged in found]))
         seconds = time.perf_counter() - began
         return Entry(candidate, gram.kernel, float(alphas[at]), found[at], left_out[at], seconds)
+
+    def _left_out(self, gram: Gram, candidate: Candidate) -> tuple[Array, Array]:
+        """Return penalties, and the values of rows that were left out, for each of them."""
+        n = len(self.Y)
+        spectrum = spectrum_of(self._matrix(gram, candidate), np.ones(n))
+        scale = float(gram.diag().mean()) or 1.0
+        penalties = _LEARNT_PENALTIES if candidate.learnt else _PENALTIES
+        alphas = np.maximum(penalties * scale, 10 * spectrum.rounding)
+        path = ridge_path(spectrum, self.Y, alphas, np.ones(n), True, self._groups)
+        return alphas, self.Y - path.residuals
+
+    def _left_out_unseen(self, candidate: Candidate) -> tuple[Array, Array]:
+        """Return the same, each part of the rows by weights that were learnt from the others.
+
+        Rows are dealt out in the order of their targets and values: every part has its share of
+        each class, and nothing depends on the order in which the rows are given.
+        """
+        coordinates = self._coordinates[candidate.coding]
+        part_of = np.empty(len(self.Y), dtype=np.intp)
+        part_of[np.lexsort((*coordinates.Z.T, *self.Y.T))] = np.arange(len(self.Y)) % _PARTS
+        alphas = np.zeros(len(_LEARNT_PENALTIES))
+        values = np.empty((len(alphas), *self.Y.shape))
+        for part in range(_PARTS):
+            gram = coordinates.gram_learnt_from(np.flatnonzero(part_of != part), candidate)
+            own, found = self._left_out(gram, candidate)
+            np.maximum(alphas, own, out=alphas)
+            values[:, part_of == part] = found[:, part_of == part]
+        return alphas, values
+
+    def _matrix(self, gram: Gram, candidate: Candidate) -> GramMatrix:
+        """Return the matrix that judges a candidate: exact, of few features, or on landmarks."""
+        if candidate.kernel not in RADIAL:
+            return gram_of(gram.kernel, gram.points)
+        seen = candidate.learnt and not self._unseen
+        if gram.shape[0] <= (_LEARNT_EXACT_ROWS if seen else EXACT_ROWS):
+            return gram
+        found = approximate(gram.kernel, gram.points, Nystrom(LANDMARKS, "uniform"), "contest")
+        assert found is not None
+        return found
 
 
 def _may_be_as_good(judged: Judged, best: Judged) -> bool:
@@ -359,17 +418,6 @@ def _nearest(kernel: str, entries: Sequence[Entry]) -> Entry | None:
 
 def _width(kernel: Kernel) -> float:
     return float(getattr(kernel, "length_scale"))  # noqa: B009
-
-
-def _matrix(gram: Gram, candidate: Candidate) -> GramMatrix:
-    """Return the matrix that a candidate is judged on: exact, of few features, or on landmarks."""
-    if candidate.kernel not in RADIAL:
-        return gram_of(gram.kernel, gram.points)
-    if gram.shape[0] <= (_LEARNT_EXACT_ROWS if candidate.learnt else EXACT_ROWS):
-        return gram
-    found = approximate(gram.kernel, gram.points, Nystrom(LANDMARKS, "uniform"), "contest")
-    assert found is not None
-    return found
 
 
 def race_rows(count: int, most: int, random_state: int) -> IntArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
@@ -77,7 +78,8 @@ def left_out_loss(
     except LinAlgError:
         # No better than the mean of all rows: the search turns back.
         return n / 2 * float(np.log((Y**2).sum() / n + 1.0)), np.zeros(len(weights) + 1)
-    inverse = cho_solve((root, True), np.eye(n), check_finite=False)
+    half = dpotri(root, lower=True)[0]  # a third of the time of solving with all unit vectors
+    inverse = half + np.tril(half, -1).T
     solved, diagonal = inverse @ Y, inverse.diagonal()
     errors = solved / diagonal[:, None]
     total = float((errors**2).sum())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer._files.fields import COUNT, FLAG, TEXT, A, ListOf, Number, State
+from mercer._files.fields import COUNT, FLAG, TEXT, A, ListOf, Number, State, WrongState
 from mercer._typing import Array, Column, Objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing
@@ -26,6 +26,10 @@ _MANY_LEVELS = 20
 """Texts of a column beyond which some of them may be spellings or kinds of one thing."""
 _FEWEST_LETTERS = 4
 """Letters of texts, on average, from which pieces of three letters tell something."""
+_FAR = 6.0
+"""Deviations from the mean beyond which a value is far out: none of a million normal ones is."""
+_KNOTS = 100
+"""Values between which ranks are interpolated, at most."""
 _LETTERS = re.compile(r"[A-Za-z*-]+\Z")
 """Letters of sequences, with the signs for a stop and for a gap."""
 _FEWEST_VALUES = 3
@@ -53,7 +57,9 @@ class ColumnCode:
     With ``missing`` there is one more coordinate, which tells where a value is missing. With a
     ``place`` from 1 on, the levels are letters that stand there in a sequence. With ``similar`` a
     coordinate is no more 0 or 1 but the cosine of the pieces of three letters in a text and in the
-    level, so that a level that was never seen is near to those that are written like it.
+    level, so that a level that was never seen is near to those that are written like it. With
+    ``knots`` a number is replaced by its rank among the training values, from 0 to 1, before it is
+    standardised: ``ranks`` are those of the knots, and those between are interpolated.
 
     References
     ----------
@@ -69,6 +75,8 @@ class ColumnCode:
     scale: float = 1.0
     place: int = 0
     similar: bool = False
+    knots: list[float] = field(default_factory=list)
+    ranks: list[float] = field(default_factory=list)
 
     STATE: ClassVar[State] = {
         "name": TEXT,
@@ -76,11 +84,24 @@ class ColumnCode:
         "missing": FLAG,
         "place": COUNT,
         "similar": FLAG,
+        "knots": ListOf(Number()),
+        "ranks": ListOf(Number()),
         **dict.fromkeys(("fill", "centre", "scale"), Number()),
     }
 
+    def check_state(self) -> None:
+        """Raise :class:`WrongState` where knots and ranks do not fit."""
+        if len(self.knots) != len(self.ranks) or (np.diff(self.knots) <= 0).any():
+            raise WrongState("it has not one rank for each knot, in order")
+
     @classmethod
-    def of(cls, column: NamedColumn, as_category: bool, similar: bool = False) -> ColumnCode:
+    def of(
+        cls,
+        column: NamedColumn,
+        as_category: bool = False,
+        similar: bool = False,
+        ranked: bool = False,
+    ) -> ColumnCode:
         """Learn the code of a column from training rows."""
         values = column.values
         if not column.is_number or as_category:
@@ -98,11 +119,15 @@ class ColumnCode:
             return cls(column.name, [], missing)
         fill = float(np.median(known))
         filled = np.where(np.isnan(values), fill, values)
+        knots, ranks = _ranks_of(filled) if ranked else ([], [])
+        if ranked:
+            filled = np.interp(filled, knots, ranks)
         scale = float(filled.std())
         tiny = 10 * np.finfo(np.float64).eps * float(np.abs(filled).max())
         return cls(
-            column.name, [], missing, fill, float(filled.mean()), scale if scale > tiny else 1.0
-        )
+            column.name, [], missing, fill, float(filled.mean()), scale if scale > tiny else 1.0,
+            knots=knots, ranks=ranks,
+        )  # fmt: skip
 
     @classmethod
     def places_of(cls, column: NamedColumn) -> list[ColumnCode]:
@@ -144,7 +169,10 @@ class ColumnCode:
                 main = texts[:, None] == np.array(self.levels, dtype=object)
         else:
             gone = np.isnan(values)
-            main = ((np.where(gone, self.fill, values) - self.centre) / self.scale)[:, None]
+            filled = np.where(gone, self.fill, values)
+            if self.knots:
+                filled = np.interp(filled, self.knots, self.ranks)
+            main = ((filled - self.centre) / self.scale)[:, None]
         parts = [main, gone[:, None]] if self.missing else [main]
         return np.hstack(parts).astype(np.float64)
 
@@ -164,21 +192,24 @@ class TableCoding:
 
     @classmethod
     def of(
-        cls, X: Objects, as_category: Sequence[str] = (), similar: Sequence[str] = ()
+        cls,
+        X: Objects,
+        as_category: Sequence[str] = (),
+        similar: Sequence[str] = (),
+        ranked: bool = False,
     ) -> TableCoding:
         """Learn the codes.
 
         ``as_category`` names columns of numbers that are categories, ``similar`` columns of texts
-        that are compared by their spelling.
+        that are compared by their spelling; with ``ranked`` numbers are replaced by their ranks.
         """
         codes: list[ColumnCode] = []
         for column in columns_of(X):
             if not column.is_number and are_aligned(column.values):
                 codes += ColumnCode.places_of(column)
             else:
-                codes.append(
-                    ColumnCode.of(column, column.name in as_category, column.name in similar)
-                )
+                is_code, is_similar = column.name in as_category, column.name in similar
+                codes.append(ColumnCode.of(column, is_code, is_similar, ranked))
         if not codes:
             raise InvalidInput("The table has no columns; at least one is needed.")
         return cls(codes)
@@ -251,6 +282,22 @@ def codes_of_categories(X: Objects) -> list[str]:
     return found
 
 
+def has_far_values(X: Objects) -> bool:
+    """Whether a column of many different numbers has values that are far from all others.
+
+    Standardised, most of its values are nearly the same.
+    """
+    for column in columns_of(X):
+        if not column.is_number:
+            continue
+        known = column.values[~np.isnan(column.values)]
+        if len(np.unique(known)) <= FEW_VALUES:
+            continue
+        if float(np.abs(known - known.mean()).max()) > _FAR * float(known.std()):
+            return True
+    return False
+
+
 def varied_texts(X: Objects) -> list[str]:
     """Return the columns of many different texts, whose spelling may tell what is alike."""
     found = []
@@ -262,6 +309,14 @@ def varied_texts(X: Objects) -> list[str]:
         if len(different) > _MANY_LEVELS and letters >= _FEWEST_LETTERS * len(different):
             found.append(column.name)
     return found
+
+
+def _ranks_of(values: Array) -> tuple[list[float], list[float]]:
+    """Return different values, and the share of all that is below them; equals count half."""
+    different, counts = np.unique(values, return_counts=True)
+    shares = (np.cumsum(counts) - counts / 2) / len(values)
+    at = np.unique(np.rint(np.linspace(0, len(different) - 1, _KNOTS)).astype(np.intp))
+    return different[at].tolist(), shares[at].tolist()
 
 
 def _likeness(texts: Sequence[str | None], levels: Sequence[str]) -> Array:

@@ -24,13 +24,18 @@ from mercer.estimators.linear.magnitudes import check_range
 from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import in_units
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
+
+_SAME_FIT = 1e-3
+"""Share of the largest target by which answers of the fit, perhaps in float32, may differ."""
+_SURE = 1e-9
+"""What a leverage lacks of 1 at least where a row is not alone in what it determines."""
 
 
 @parameters
@@ -166,6 +171,37 @@ class Ridge(
         if seen:
             warn_unfinished(seen, self.tol)
         return self
+
+    def left_out_values(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Array:
+        """Return what the machine without row i says of row i, for all rows of the fit.
+
+        yᵢ − (yᵢ − ŷᵢ)/(1 − hᵢ) with the leverages hᵢ = ωᵢ/Σω + ωᵢx̃ᵢᵀ(X̃ᵀΩX̃ + αI)⁻¹x̃ᵢ of the
+        centred rows x̃; NaN where hᵢ is 1: without such a row the answer is not determined.
+        """
+        if self.positive:
+            raise InvalidParameter(
+                "Ridge: with positive=True nothing is known of a row but by a fit without it."
+            )
+        given = np.asarray(self.predict(X), dtype=np.float64)  # it checks the columns, too
+        rows = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        Y = np.asarray(y, dtype=np.float64).reshape(len(rows), -1)
+        omega = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, float)
+        roots, total = np.sqrt(omega)[:, None], omega.sum()
+        x_mean = omega @ rows / total if self.fit_intercept else np.zeros(rows.shape[1])
+        y_mean = omega @ Y / total if self.fit_intercept else np.zeros(Y.shape[1])
+        U, s, _ = np.linalg.svd(roots * (rows - x_mean), full_matrices=False)
+        s2 = np.where(s > s.max(initial=0.0) * max(rows.shape) * np.finfo(float).eps, s**2, 0.0)
+        alphas = self._read_alphas(Y.shape[1])
+        shrunk = s2[:, None] / np.where(s2[:, None] + alphas > 0, s2[:, None] + alphas, 1.0)
+        inside = roots * (U @ (shrunk * (U.T @ (roots * (Y - y_mean)))))
+        fitted = y_mean + np.divide(inside, omega[:, None], where=omega[:, None] > 0, out=inside)
+        leverages = U**2 @ shrunk + (omega[:, None] / total if self.fit_intercept else 0.0)
+        far = np.abs(fitted - given.reshape(fitted.shape))[omega > 0].max(initial=0.0)
+        if far > _SAME_FIT * np.abs(Y).max(initial=0.0):
+            raise InvalidInput("leave_one_out: Ridge was fitted on other rows, targets or weights.")
+        rest = np.where(leverages < 1 - _SURE, 1 - leverages, np.nan)
+        values = np.where(omega[:, None] > 0, Y - (Y - fitted) / rest, given.reshape(Y.shape))
+        return np.asarray(values.reshape(np.shape(y)))
 
     def _judge_training(self, training: Training) -> list[Certificate]:
         return judge_squares(self, training.points, training.targets, training.weights)

@@ -149,7 +149,10 @@ class ElasticNet(
     def fit(
         self, X: Objects, y: Targets, sample_weight: SampleWeights = None, check_input: bool = True
     ) -> Any:
-        """Fit the weights to the rows of X and their targets y, one column for each target."""
+        """Fit the weights to the rows of X and their targets y, one column for each target.
+
+        With ``check_input=False`` X and y are taken as arrays of numbers, X in Fortran order.
+        """
         if self.alpha == 0:
             warnings.warn(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the "
@@ -168,6 +171,7 @@ class ElasticNet(
                 y_numeric=True,
             )
         else:
+            _check_order(X)
             check_squares(X, "X")
             check_squares(y, "y")
         weights = self._read_weights(X, sample_weight)
@@ -286,6 +290,15 @@ class Lasso(ElasticNet):
     }
 
     l1_ratio: float = field(init=False, default=1.0)
+
+
+def _check_order(X: Matrix) -> None:
+    """Refuse dense X by rows where nothing else is checked, as in scikit-learn."""
+    if not sparse.issparse(X) and not X.flags.f_contiguous:
+        raise InvalidInput(
+            "With check_input=False a dense X has to be in Fortran order, one column after the "
+            "other: give np.asfortranarray(X), or leave check_input=True."
+        )
 
 
 def warn_unfinished(certificates: list[Certificate], tol: float) -> None:

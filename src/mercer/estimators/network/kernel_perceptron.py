@@ -49,6 +49,7 @@ from mercer.estimators.state import KERNEL, MISTAKES, check_classes, check_point
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
 from mercer.problems.mistakes import SignedRows
@@ -255,6 +256,10 @@ class KernelPerceptron(DrawnClassifier, ClassifierMixin, NamedKernelMachine):
             ConvergenceWarning,
             stacklevel=caller_level(),
         )
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        return Expansion(self.kernel_, self._support_points, self.dual_coef_.T), self.intercept_
 
     def decision_function(self, X: Objects) -> Array:
         """Return f of each object, one column a class where there are more than two."""

@@ -26,6 +26,7 @@ from mercer.estimators.state import KERNEL, check_points
 from mercer.exceptions import DisconnectedGraphWarning, InvalidInput
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
+from mercer.gram.expansion import Expansion
 from mercer.gram.feature_gram import gram_of
 from mercer.gram.neighbours import (
     WEIGHTS,
@@ -190,6 +191,11 @@ class LaplacianMachine(JudgedMachine, NamedKernelMachine):
     def _columns(self) -> Array:
         """Return the coefficients, a column for each function."""
         raise NotImplementedError
+
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over points, and their constants."""
+        constants = np.atleast_1d(self.intercept_)
+        return Expansion(self.kernel_, self._fit_points, self._columns()), constants
 
     def _values(self, X: Objects) -> Array:
         X = self._read_new(X)

@@ -116,31 +116,29 @@ class FastICA(LinearSources):
         contrast = self._contrast()
         d = self._count(X)
         random = check_random_state(self.random_state)
+        K, root = None, np.sqrt(X.shape[0]).astype(X.dtype)
         with _parallel.one_blas_thread():
-            K = None
-            data = X.T
+            white = np.ascontiguousarray(X.T)
             if self.whiten:
-                mean = X.mean(axis=0)
-                data = np.ascontiguousarray((X - mean).T)
+                mean = white.mean(axis=1)
+                data = white - mean[:, None]
                 K = self._whitening(data)[:d]
-                white = (K @ data) * np.sqrt(X.shape[0]).astype(X.dtype)
-            else:
-                white = np.ascontiguousarray(data)
+                white = (K * root) @ data
             W = self._search(contrast, white, self._start(d, random, X.dtype))
-            S = (W @ white).T
+            S = W @ white
         if K is None:
             self.components_ = W
         else:
-            S /= np.sqrt(X.shape[0]).astype(X.dtype)
+            S /= root
             if self.whiten == "unit-variance":
-                deviation = S.std(axis=0)
+                deviation = S.std(axis=1, keepdims=True)
                 S /= deviation
-                W = W / deviation[:, None]
+                W = W / deviation
             self.mean_, self.whitening_ = mean, K
             self.components_ = W @ K
         self.mixing_ = np.asarray(linalg.pinv(self.components_, check_finite=False))
         self._unmixing = W
-        return np.asarray(S)
+        return np.asarray(S.T)
 
     def _contrast(self) -> Contrast:
         arguments = self.fun_args or {}
@@ -181,7 +179,10 @@ class FastICA(LinearSources):
 
     def _whitening(self, data: Array) -> Array:
         if self.whiten_solver == "svd":
-            U, scales, _ = linalg.svd(data, full_matrices=False, check_finite=False)
+            # R of QR has the same U and scales, and nobody needs the factor of the rows.
+            tall = data.shape[1] > data.shape[0]
+            small = np.asarray(np.linalg.qr(data.T, mode="r")).T if tall else data
+            U, scales, _ = linalg.svd(small, full_matrices=False, check_finite=False)
         else:
             values, U = linalg.eigh(data @ data.T)
             least = 10 * np.finfo(values.dtype).eps

@@ -241,6 +241,10 @@ class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
 
     # ---- answers -------------------------------------------------------------------------------
 
+    def function_expansion(self) -> tuple[Expansion, Array]:
+        """Return the functions of the machine as sums over landmarks, and their constants."""
+        return Expansion(self.kernel_, self._landmark_points, self._coefficients), self._constants
+
     def _values(self, X: Objects) -> Array:
         """Return f + b, one column for each function, piece by piece."""
         check_is_fitted(self)
@@ -250,9 +254,9 @@ class StreamedMachine(CallbackSupportMixin, JudgedMachine, NamedKernelMachine):
         return np.concatenate(list(self._values_of(chunks)))
 
     def _values_of(self, chunks: Chunks) -> Iterator[Array]:
-        f = Expansion(self.kernel_, self._landmark_points, self._coefficients)
+        f, constants = self.function_expansion()
         for _, chunk in chunks.ahead(range(len(chunks))):
-            yield f(chunk.X) + self._constants
+            yield f(chunk.X) + constants
 
     def _publish(
         self,

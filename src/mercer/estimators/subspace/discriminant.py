@@ -220,6 +220,8 @@ class LinearDiscriminantAnalysis(
             raise WrongState("it has not one mean for each column")
         if self.solver != "lsqr" and not hasattr(self, "scalings_"):
             raise WrongState("it has no directions")
+        if self.solver == "svd" and not hasattr(self, "xbar_"):
+            raise WrongState("it has no mean of all rows")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "solver": [StrOptions({"svd", "lsqr", "eigen"})],

@@ -12,7 +12,8 @@ from mercer.estimators.linear.linear_judge import (
     read_rows,
     state_margins as stated_margins,
 )
-from mercer.estimators.linear.logistic_regression import pose, read_price
+from mercer.estimators.linear.logistic_penalty import read_price
+from mercer.estimators.linear.logistic_regression import pose
 from mercer.estimators.linear.penalty_judge import penalty_of, residual_norm
 from mercer.problems.penalties import NAMES
 from mercer.problems.penalty_problems import PenaltyProblem

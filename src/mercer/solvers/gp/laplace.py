@@ -39,6 +39,8 @@ _WIDEST = 8.5
 _FEWEST_NODES, _MOST_NODES, _NODES = 25, 401, 34.0
 """Nodes of the rule: with steps of 0.7 a Gaussian alone is exact to rounding, and with steps of
 0.5/s so is σ(m + sz), whose poles are π/s away from the line; 401 do for s up to 11.8."""
+_ROWS = 4096
+"""Averages that are taken at a time, which bounds the memory by some megabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,11 +210,10 @@ class LaplaceEvidence:
 def logistic_mean(mean: Array, variance: Array) -> Array:
     """Return E σ(f) for f ~ N(mean, variance), by the trapezoid rule."""
     result = np.empty(len(mean))
-    for start in range(0, len(mean), 4096):
-        part = slice(start, start + 4096)
+    for start in range(0, len(mean), _ROWS):
+        part = slice(start, start + _ROWS)
         deviation = np.sqrt(np.maximum(variance[part], 0.0))
-        wanted = _NODES * float(deviation.max(initial=0.0)) + 1
-        count = math.ceil(min(max(wanted, _FEWEST_NODES), _MOST_NODES))
+        count = math.ceil(np.clip(_NODES * deviation.max(), _FEWEST_NODES, _MOST_NODES))
         z = np.linspace(-_WIDEST, _WIDEST, count)
         weights = np.exp(-0.5 * z**2)
         weights /= weights.sum()

@@ -20,6 +20,7 @@ from mercer.problems.linear import (
     SparseClassifier,
 )
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
+from mercer.solvers.linear.kinked_newton import KinkedNewton, has_small_kinks
 from mercer.solvers.linear.linear_newton import SMALL_SYSTEM, LinearNewton
 from mercer.solvers.linear.squared_newton import SquaredNewton, is_small
 
@@ -48,6 +49,8 @@ def linear_solver(
     """Return the method for so many rows and columns."""
     rows = problem.rows(gram)
     method = _method_for(problem, rows, seed)
+    if has_small_kinks(problem, rows):
+        return KinkedNewton(seed, method)
     return SquaredNewton(method) if is_small(problem, rows) else method
 
 

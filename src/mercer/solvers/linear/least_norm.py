@@ -74,7 +74,7 @@ class LeastNorm(FeatureSolver[NormProblem, PenaltyAnswer]):
                     best, gap, share = PenaltyAnswer(x, dual), judged.gap, judged.relative_gap
             if share <= 1e-3 * budget.tol:
                 break
-        return Outcome(best, Status.OPTIMAL, max(steps, 1))
+        return Outcome(best, Status.OPTIMAL, steps)
 
 
 def _stages(p: float) -> Iterator[tuple[float, float]]:
@@ -188,8 +188,7 @@ def _in_l2(A: Array, b: Array, t: float) -> Array:
         return float(np.linalg.norm(c / (s * s + level))) / t - 1
 
     high = float(np.linalg.norm(c)) / t  # there ‖w‖ ≤ t
-    low = 0.0 if s[-1] > 0 else 1e-300
-    found = optimize.brentq(excess, max(low, 1e-16 * high), high, xtol=1e-300, rtol=1e-15)
+    found = optimize.brentq(excess, 1e-16 * high, high, xtol=1e-300, rtol=1e-15)
     return np.asarray(Vt.T @ (c / (s * s + found)))
 
 

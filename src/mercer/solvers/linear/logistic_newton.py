@@ -31,6 +31,8 @@ _SECANT_STEPS, _NEWTON_STEPS = 60, 40
 """Steps by secants, of two passes over the data each, before Newton's method takes over, and what
 is left for it at least: together the steps that there are by default. Well-conditioned systems need
 20 to 40 by secants."""
+_FIRST_SECANTS = 24
+"""Steps by secants after which their speed is known, and a factor stays good until the end."""
 _HIDDEN = 1e-14
 """Rises of the objective, as a share of it, that rounding of float64 may have made."""
 _SHORTEST_STEP = 1e-10
@@ -112,6 +114,7 @@ def _descend(
     settled = True  # whether the bias is as good as it has to be at the end
     patient = _affords_secants(budget)
     memory = space.memory(problem, view) if patient else None
+    first = 0.0
     while status is None:
         V = Element(space, space.adjoint(view.beta))
         g = w.plus(-1.0, V) if problem.penalised else V.opposite()
@@ -131,7 +134,12 @@ def _descend(
             status = None
             continue
         best, steps = min(best, norm), steps + 1
-        if memory is not None and steps <= _SECANT_STEPS:
+        first = first or norm
+        if memory is not None and _take_long(
+            first, norm, SHARPNESS * budget.tol * value, steps, space.secants_worth_newton(problem)
+        ):
+            memory = None
+        if memory is not None:
             memory.see(w.coef, g.coef)
             d = Element(space, memory.direction())
         else:
@@ -156,6 +164,14 @@ def _descend(
 def _affords_secants(budget: Budget) -> bool:
     """Tell whether enough steps are left for Newton's method where secants do not get there."""
     return budget.max_iter < 0 or budget.max_iter >= _SECANT_STEPS + _NEWTON_STEPS
+
+
+def _take_long(first: float, norm: float, goal: float, steps: int, worth: float) -> bool:
+    """Tell whether secants need more steps to the goal, as fast as until now, than are worth it."""
+    if steps <= _FIRST_SECANTS or norm <= goal:
+        return steps > _SECANT_STEPS
+    rate = math.log(first / norm) / steps
+    return steps > _SECANT_STEPS or math.log(norm / goal) > worth * rate
 
 
 def _direction(

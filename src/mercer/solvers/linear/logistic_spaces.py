@@ -6,6 +6,7 @@ coefficients of functions. The gradient, the Newton system and the gap read the 
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -31,6 +32,9 @@ _WORTH_A_FACTOR = 16
 the products of all pairs of columns, a step two passes over the data."""
 _SHARE_OF_OLD = 1e-2
 """To which share a step by an old factor brings the error down: two or three steps do."""
+_FEW_NEWTON, _WEIGHTS_A_SECANT = 10, 32
+"""Steps by secants that a few of Newton's with an old factor cost, and weights for each step that
+takes as long as a new factor: its products are those of matrices, many times as fast."""
 _LITTLE_WORK = 1 << 22
 """Products of numbers in a Newton matrix up to which it is formed in each step: 0.2 ms."""
 _JITTER = 1e-12
@@ -117,11 +121,22 @@ class WeightSpace:
             return None
         if sparse.issparse(X):
             return SecantMemory(self._diagonal(problem, view))
-        squares = np.einsum("ij,ij->j", X, X)
+        squares = _fast.logistic.column_squares(X)
         if self.rows.constant:
             squares = np.append(squares, len(X) * self.rows.constant**2)
         # As if the curvatures of all rows were the same, which needs no copy of X.
         return SecantMemory(1 + np.outer(squares, problem.curvatures(view).mean(axis=0)))
+
+    def secants_worth_newton(self, problem: LogisticProblem) -> float:
+        """Return how many steps by secants take as long as Newton's method near the optimum.
+
+        That forms one matrix and takes a few steps by conjugate gradients with its factor.
+        """
+        size = self.length * problem.functions
+        formed = not sparse.issparse(self.rows.X) and size <= min(
+            self.largest_system, len(self.rows)
+        )
+        return _FEW_NEWTON + size / _WEIGHTS_A_SECANT if formed else math.inf
 
     def iterate(self, problem: LogisticProblem, view: View, r: Element, share: float) -> Array:
         """Solve the Newton system by conjugate gradients, its error brought down to a share.
@@ -277,6 +292,10 @@ class FunctionSpace:
     def memory(self, problem: LogisticProblem, view: View) -> SecantMemory | None:
         """Return None: secants would have to be measured by K."""
         return None
+
+    def secants_worth_newton(self, problem: LogisticProblem) -> float:
+        """Return ∞: there are no secants that could take too long."""
+        return math.inf
 
     def dot(self, a: Element, b: Element) -> float:
         """Return Σ aᵀKb, from whichever values are there."""

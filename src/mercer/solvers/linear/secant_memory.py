@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
+from mercer import _fast
 from mercer._typing import Array
 
 _PAIRS = 10
@@ -26,7 +25,10 @@ class SecantMemory:
 
     def __init__(self, diagonal: Array) -> None:
         self.diagonal = diagonal
-        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=_PAIRS)
+        self.steps, self.turns = np.empty((2, _PAIRS, diagonal.size))
+        self.products = np.empty(_PAIRS)
+        self.count = 0
+        """Pairs that were seen; the last few of them are kept, in a ring."""
         self.scale = 1.0
         self.last: tuple[Array, Array] | None = None
 
@@ -36,20 +38,20 @@ class SecantMemory:
             step, turn = x - self.last[0], gradient - self.last[1]
             product = float(np.vdot(step, turn))
             if product > 0:
-                self.pairs.append((step, turn, product))
+                at = self.count % _PAIRS
+                self.steps[at], self.turns[at] = step.ravel(), turn.ravel()
+                self.products[at] = product
+                self.count += 1
                 self.scale = product / float(np.vdot(turn, turn / self.diagonal))
         self.last = x, gradient
 
     def direction(self) -> Array:
         """Return minus the inverse times the last gradient."""
         assert self.last is not None, "see a point first"
-        v = -self.last[1]
-        shares = []
-        for step, turn, product in reversed(self.pairs):
-            share = float(np.vdot(step, v)) / product
-            shares.append(share)
-            v = v - share * turn
-        v = v * (self.scale / self.diagonal)
-        for (step, turn, product), share in zip(self.pairs, reversed(shares), strict=True):
-            v = v + (share - float(np.vdot(turn, v)) / product) * step
+        v, scales = -self.last[1], self.scale / self.diagonal
+        kept = min(self.count, _PAIRS)
+        _fast.secants.turn_by_secants(
+            self.steps[:kept], self.turns[:kept], self.products[:kept],
+            self.count % _PAIRS if kept == _PAIRS else 0, scales.ravel(), v.reshape(-1),
+        )  # fmt: skip
         return v

@@ -83,10 +83,10 @@ def _minimise(
         )
     with _parallel.one_blas_thread():
         most = min(limit, _MOST_STEPS)
-        return _fast.squared_loss.minimise(_extended(rows), *loss, w, beta, most)
+        return _fast.squared_loss.minimise(extended(rows), *loss, w, beta, most)
 
 
-def _extended(rows: DesignRows) -> Array:
+def extended(rows: DesignRows) -> Array:
     """Return the rows x̃ as one matrix."""
     X = np.empty((len(rows), rows.columns))
     X[:, : rows.X.shape[1]] = rows.X

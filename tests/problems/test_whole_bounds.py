@@ -1,0 +1,230 @@
+"""Bounds of rounding as a whole, at points where all of their parts are of one size.
+
+Each is put together anew from its parts: γ of a sum of s products of sizes zᵢ is (s + 16) u Σ zᵢ.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer.gram.feature_gram import FeatureGram
+from mercer.problems import linear
+from mercer.problems.design_products import DesignProducts
+from mercer.problems.elastic_net import LassoProblem
+from mercer.problems.linear import LinearAnswer, LinearCrammerSinger, SparseClassifier
+from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
+from mercer.problems.penalties import Huber, LogBarrier
+from mercer.problems.penalty_problems import PenaltyAnswer, PenaltyProblem
+from mercer.problems.sparse_logistic import SparseLogisticProblem
+from mercer.problems.squares_bounds import _dual_point, prove_squares
+
+U = 2.0**-52
+
+
+def numbers(seed=17):
+    return np.random.default_rng(seed)
+
+
+X = numbers().normal(size=(6, 3))
+GRAM = FeatureGram.of_rows(X)
+C = numbers().uniform(0.5, 2.0, 6)
+SIGNS = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
+LABELS = np.array([0, 1, 2, 1, 0, 2])
+
+
+def gamma(sizes):
+    sizes = np.asarray(sizes)
+    return (sizes.size + 16) * U * float(sizes.sum())
+
+
+def product(W):
+    """Return XW and how far it may be off."""
+    return X @ W, (3 + 16) * U * (np.abs(X) @ np.abs(W))
+
+
+def transposed(B):
+    """Return XᵀB, how far it may be off, and the sizes of its terms."""
+    sizes = np.abs(X).T @ np.abs(B)
+    return X.T @ B, (6 + 16) * U * sizes, sizes
+
+
+def squares_off(V, errors):
+    return float((errors * (2 * np.abs(V) + errors)).sum()) + gamma(V * V)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.5])
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("kind", ["hinge", "margins", "tube", "squares"])
+def test_linear_machines(kind, size, constant):
+    if kind in ("hinge", "margins"):
+        problem = linear.classifier(SIGNS, C, kind == "margins", constant)
+    else:
+        problem = linear.regressor(2.0 * SIGNS, C, 0.3, kind == "squares", constant)
+    w = size * np.array([0.5, -1.0, 0.7, 0.4][: 3 + bool(constant)])
+    beta = np.clip(np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.2]) / size, problem.lo, problem.hi)
+    rows = np.column_stack([X, np.full(6, constant)])[:, : len(w)]
+    values, errors = rows @ w, (3 + 16) * U * (np.abs(rows) @ np.abs(w))
+    total, sizes = rows.T @ beta, np.abs(rows).T @ np.abs(beta)
+    off = errors + 4 * U * (np.abs(problem.p) + np.abs(values))
+    r = problem.p - values
+    most = np.maximum(problem.losses(r + off), problem.losses(r - off))
+    above = float((most - problem.losses(r)).sum()) + gamma(most) + gamma(w * w / 2)
+    terms = np.abs(problem.p * beta) + problem.epsilon * np.abs(beta) + problem.D * beta**2 / 2
+    below = gamma(terms) + squares_off(total, (6 + 16) * U * sizes) / 2
+    found = problem.prove(LinearAnswer(w, beta), GRAM)
+    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+
+
+@pytest.mark.parametrize("size", [0.05, 0.5, 5.0])
+def test_sparse_classifiers(size):
+    problem, w = SparseClassifier(SIGNS, C), size * np.array([0.5, -1.0, 0.0])
+    values, errors = product(w)
+    off = errors + 4 * U * (1 + np.abs(values))
+    excess = np.maximum(1 - SIGNS * values, 0)
+    alpha = 2 * C * excess
+    pull, errors, _ = transposed(SIGNS * alpha)
+    limit = 1 / ((np.abs(pull) + errors).max() * (1 + 4 * U))
+    share = min(alpha.sum() / (alpha**2 / (2 * C)).sum(), limit)
+    alpha = share * alpha
+    most = C * np.maximum(1 - SIGNS * values + off, 0) ** 2
+    above = float((most - C * excess**2).sum()) + gamma(most) + gamma(np.abs(w))
+    below = gamma(alpha) + gamma(alpha**2 / (4 * C))
+    found = problem.prove(LinearAnswer(w, np.zeros(6)), GRAM)
+    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+    assert found.dual == pytest.approx(alpha.sum() - (alpha**2 / (4 * C)).sum(), rel=1e-12)
+    # What rounding may add to the constraints is inside of them.
+    assert share * (np.abs(pull) + errors).max() <= 1
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_all_classes_at_once(size):
+    W = size * np.arange(-4.0, 5.0).reshape(3, 3) / 4
+    alpha = -np.abs(numbers(5).normal(size=(6, 3))) / 10
+    alpha[np.arange(6), LABELS] = 0.0
+    alpha[np.arange(6), LABELS] = -alpha.sum(axis=1)
+    problem = LinearCrammerSinger(LABELS, C, 3)
+    values, errors = product(W)
+    off = errors + 4 * U * (1 + np.abs(values))
+    above = 2 * float(C @ off.max(axis=1)) + gamma(W * W / 2)
+    above += gamma(C * (1 + 2 * np.abs(values).max(axis=1)))
+    total, errors, sizes = transposed(alpha)
+    below = squares_off(total, errors) / 2 + gamma(np.abs(alpha))
+    below += (3 + 4) * U * float((np.abs(total) * sizes).sum())
+    found = problem.prove(LinearAnswer(W, alpha), GRAM)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
+
+
+def test_multipliers_on_their_bound_stay_a_little_below_it():
+    problem = LinearCrammerSinger(np.zeros(2, int), np.array([0.5, 2.0]), 3)
+    inside = problem._feasible(np.array([[9.0, -1.0, -1.0], [1.0, -0.5, -0.5]]))
+    limit = 0.5 * (1 - 7 * U)
+    np.testing.assert_allclose(inside[0], [limit, -limit / 2, -limit / 2], rtol=1e-16)
+    assert inside[0, 0] < 0.5
+    np.testing.assert_array_equal(inside[1], [1.0, -0.5, -0.5])
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("size", [0.1, 1.0])
+@pytest.mark.parametrize(("l1", "l2"), [(0.5, 0.0), (0.5, 0.7), (0.0, 0.7), (1e6, 1.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_penalised_squares(l1, l2, size, positive, weighted):
+    y, w = numbers(5).normal(size=6), size * np.array([0.5, 0.0, 1.0])
+    weights = C if weighted else None
+    problem = LassoProblem(y, l1, l2, positive, weights=weights)
+    s = C if weighted else np.ones(6)
+    values, errors = product(w)
+    r, off = y - values, errors + 4 * U * (np.abs(y) + np.abs(values))
+    above = float(s @ (np.abs(r) * off + off * off / 2)) + gamma(s * r * r)
+    above += gamma(l1 * np.abs(w) + l2 * w * w / 2)
+    nu = s * r
+    c, errors, _ = transposed(nu)
+    reach = errors + 4 * U * l1
+    onto, norm = gamma(np.abs(y * nu)), gamma(nu * nu / s)
+    sized = c if positive else np.abs(c)
+    slopes = c - l2 * w
+    worst = ((slopes if positive else np.abs(slopes)) + reach).max()
+    duals = []
+    for share in {min(1.0, l1 / max(worst, 1e-300)), 1.0} if l2 else {min(1.0, l1 / worst)}:
+        value = share * (y @ nu) - share**2 * (nu * nu / s).sum() / 2
+        below = share * onto + share**2 * norm / 2
+        if l2:
+            excess = np.maximum(share * sized - l1, 0) ** 2
+            most = np.maximum(share * (sized + reach) - l1, 0) ** 2
+            value -= excess.sum() / (2 * l2)
+            below += (float((most - excess).sum()) + gamma(most)) / (2 * l2)
+        duals.append((value, below + 16 * U * abs(value)))
+    value, below = max(duals, key=lambda pair: pair[0] - pair[1])
+    found = prove_squares(problem, DesignProducts(X), y, w, None)
+    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+    assert found.dual == pytest.approx(value, rel=1e-12)
+    assert found.primal == pytest.approx((s * r * r).sum() / 2 + l1 * w.sum() + l2 * (w @ w) / 2)
+
+
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_losses_of_logistic_regression(classes, penalised, bias):
+    labels = LABELS % classes
+    problem = LinearLogisticProblem(labels, C, classes, True, penalised)
+    k = problem.functions
+    W, biases = numbers(5).normal(size=(3, k)), np.linspace(-bias, bias, k) + bias / 2
+    values, errors = product(W)
+    sizes = np.abs(values) + np.abs(biases)
+    above = 2 * float(C @ (errors + 8 * U * sizes).max(axis=1))
+    above += gamma(C * (2 * sizes.max(axis=1) + math.log(classes)))
+    if penalised:
+        above += gamma(W * W / 2)
+    found = problem.prove(LogisticAnswer(W, biases), GRAM)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
+    if penalised:
+        sparse = SparseLogisticProblem(labels, C, classes, True, l1=0.25)
+        price = gamma(0.25 * np.abs(W) + 0.75 * W * W / 2) - gamma(W * W / 2)
+        found = sparse.prove(LogisticAnswer(W, biases), GRAM)
+        assert found.rounding == pytest.approx(above + price, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_entropies_of_logistic_regression(classes, intercept):
+    problem = LinearLogisticProblem(LABELS % classes, C, classes, intercept)
+    W = 0.5 * numbers(5).normal(size=(3, problem.functions))
+    found = DesignProducts(X).dot(W)
+    best = problem.with_best_bias(found.values)
+    below, drift = problem._entropy_bound(found, best)
+    expected = classes * 48 * U * C.sum() + gamma(C * math.log(classes))
+    if not intercept:
+        assert drift == 0.0
+        assert below == pytest.approx(expected, rel=1e-9, abs=0)
+        return
+    sizes = np.abs(best.beta).sum(axis=0)
+    left = np.abs(best.beta.sum(axis=0)) + (6 + 16) * U * sizes
+    steepest = np.abs(found.values + best.bias).max()
+    assert below == pytest.approx(expected + 4 * left.sum() * (steepest + 1), rel=1e-9, abs=0)
+    assert drift == pytest.approx(2 * (left / sizes).max(), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("penalty", [Huber(0.5), LogBarrier(9.0)])
+def test_sums_of_penalties(penalty):
+    b, x = numbers(5).normal(size=6), np.array([0.5, -0.5, 1.0])
+    values, errors = product(x)
+    r, off = b - values, errors + 4 * U * (np.abs(b) + np.abs(values))
+    most = np.maximum(penalty.value(r + off), penalty.value(r - off))
+    above = float((most - penalty.value(r)).sum()) + gamma(most)
+    found = PenaltyProblem(b, penalty).prove(PenaltyAnswer(x), GRAM)
+    assert found.rounding == pytest.approx(above, rel=0.02, abs=0)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_dual_points_that_add_up_to_zero(centred):
+    r = numbers(5).normal(size=6) + 5.0
+    nu, drift = _dual_point(C, r, centred)
+    if not centred:
+        np.testing.assert_array_equal(nu, C * r)
+        assert drift == 0.0
+        return
+    np.testing.assert_allclose(nu, C * (r - (C @ r) / C.sum()), atol=1e-14)
+    left = abs(nu.sum()) + (6 + 16) * U * np.abs(nu).sum()
+    assert drift == pytest.approx(left / np.abs(nu).sum(), rel=1e-9, abs=0)
+    assert _dual_point(C, np.full(6, 3.0), True)[1] <= 1.0
+    assert _dual_point(C, np.zeros(6), True)[1] == 0.0
