@@ -4,7 +4,8 @@ What a Gaussian process knows
 
 A Gaussian process is a distribution over functions. Before there are data it is the prior: the
 kernel says how smooth and how large its functions are. The data leave those functions that pass
-near them. Where there are no data the band is wide, and it says how wide.
+near them. Where there are no data the band is wide, and it says how wide. (Lecture 001, Gaussian
+processes.)
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,8 @@ Is it a kernel?
 
 A similarity is a kernel when every matrix K it makes is positive semi-definite. Only then is it
 an inner product in some space, and only then are the problems of kernel machines convex. mercer
-knows it from the way a kernel is built, and ``check_kernel`` looks at data.
+knows it from the way a kernel is built, and ``check_kernel`` looks at data. (Lecture 003, section
+13.)
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,8 @@ Few labels, many points
 =======================
 
 Labels cost money, points often do not. A Laplacian machine looks at all points: its function has to
-fit the few labels, and to change little between neighbours, labelled or not.
+fit the few labels, and to change little between neighbours, labelled or not. (Lecture 000, section
+5.6.)
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,7 @@ Probabilities without calibration
 
 A support vector machine says on which side of its boundary a point lies. Logistic regression says
 how probable each class is, and with a kernel the boundaries may bend. Colours show the most
-probable of three classes, paler where it is less certain.
+probable of three classes, paler where it is less certain. (Lecture 001, linear discriminator.)
 """
 
 import matplotlib.pyplot as plt

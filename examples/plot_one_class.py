@@ -4,7 +4,7 @@ Tubes and regions
 
 Two relatives of the classifier. Support vector regression lays a tube around a function: what lies
 inside costs nothing. The one-class machine has no classes at all; it finds the region where the
-data live and calls the rest outliers.
+data live and calls the rest outliers. (Lecture 000, figure 4, has the dead zone of the tube.)
 """
 
 import matplotlib.pyplot as plt

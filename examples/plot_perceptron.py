@@ -3,7 +3,7 @@ Perceptrons and networks
 ========================
 
 A perceptron corrects itself at each mistake. A theorem says how many mistakes there can be; a
-kernel or hidden layers bend the boundary.
+kernel or hidden layers bend the boundary. (Lecture 000, section 2.)
 """
 
 import warnings

@@ -4,6 +4,7 @@ Trees and their fragments
 
 A molecule, taken apart from one of its atoms outwards, is a tree. Two trees are alike when they
 have many fragments in common: a node with all its children, some of which may have theirs.
+(Lecture 003, section 18.)
 """
 
 import matplotlib.pyplot as plt
