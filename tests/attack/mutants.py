@@ -18,6 +18,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from types import CodeType
@@ -74,10 +75,16 @@ class Mutant:
 
     def spoilt(self) -> CodeType:
         """Return the code of the function with the change."""
-        tree = ast.parse(self.path.read_text())
+        tree = ast.parse(_text(self.path))
         _spoil(_places(tree)[self.place][0])
         found = compile(ast.fix_missing_locations(tree), str(self.path), "exec", dont_inherit=True)
         return next(code for code in codes(found) if code.co_firstlineno == self.first)
+
+
+@cache
+def _text(path: Path) -> str:
+    """Return the source as it was when it was first asked for: others may be at work on it."""
+    return path.read_text()
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -90,7 +97,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield every change of a module that the tests should notice."""
-    text = path.read_text()
+    text = _text(path)
     lines = text.splitlines()
     for place, (node, first) in enumerate(_places(ast.parse(text))):
         what = _spoil(copy.deepcopy(node))
