@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.linalg import get_blas_funcs
 
+from mercer import _fast
 from mercer._typing import Array, Index, Rows
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import Definite, GramMatrix, placed
+from mercer.linalg.weighted_sum import weighted_sum
 
 
 class SumGram(GramMatrix):
@@ -64,3 +67,26 @@ class SumGram(GramMatrix):
 
     def in_precision(self, dtype: DTypeLike) -> SumGram:
         return SumGram([term.in_precision(dtype) for term in self._terms])
+
+
+def factor_of(term: GramMatrix) -> Array | None:
+    """Return F of a matrix FFᵀ that is held as F, dense; None of all others."""
+    factor = term.features()
+    return factor if isinstance(factor, np.ndarray) else None
+
+
+def weighted_terms(terms: Sequence[GramMatrix], weights: Array) -> Array:
+    """Return Σ w_m K_m in float64, w ≥ 0, of symmetric matrices, some of them held as factors."""
+    factors = [factor_of(term) for term in terms]
+    whole = [m for m, factor in enumerate(factors) if factor is None]
+    n = terms[0].shape[0]
+    total = weighted_sum([terms[m].dense() for m in whole], weights[whole], n)
+    pairs = zip(factors, np.sqrt(weights).tolist(), strict=True)
+    parts = [root * factor for factor, root in pairs if factor is not None and root > 0]
+    if parts:
+        stacked = np.hstack(parts)
+        # Half of the products: what is below the diagonal there is above it in the transpose.
+        syrk = get_blas_funcs("syrk", [stacked])
+        total += syrk(1.0, stacked, lower=1).T
+        _fast.pairwise.mirror_upper(total)
+    return total

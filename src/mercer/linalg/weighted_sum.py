@@ -15,12 +15,13 @@ _ROWS = 16
 """Rows of the sum that stay in the cache while all matrices are added: 256 kB of 2,000 columns."""
 
 
-def weighted_sum(matrices: Sequence[Array], weights: Array) -> Array:
+def weighted_sum(matrices: Sequence[Array], weights: Array, n: int | None = None) -> Array:
     """Return Σ w_m K_m in float64, of symmetric matrices in one precision or another.
 
-    Half of each matrix is read; matrices without weight are not.
+    Half of each matrix is read; matrices without weight are not. ``n`` is the number of rows where
+    there may be no matrix at all.
     """
-    n = len(matrices[0])
+    n = len(matrices[0]) if n is None else n
     total = np.zeros((n, n))
     used = np.flatnonzero(weights).tolist()
     if not used:

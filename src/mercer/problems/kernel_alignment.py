@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.gram.base import GramMatrix
+from mercer.gram.sums import factor_of
 from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import OPEN, PROVEN
 
@@ -54,14 +56,41 @@ class AlignmentProblem:
     @cached_property
     def square(self) -> float:
         """‖HYYᵀH‖²."""
-        centred = self.Y - self.Y.mean(axis=0)
-        return float(((centred.T @ centred) ** 2).sum())
+        return float(((self._centred.T @ self._centred) ** 2).sum())
 
     def alignments(self, gram: GramMatrix) -> Alignments:
         """Return the inner products of the terms of a sum, and with the targets."""
-        centred = self.Y - self.Y.mean(axis=0)
-        matrices = [term.dense() for term in gram.terms()]
-        n, count = gram.shape[0], len(matrices)
+        terms = gram.terms()
+        count = len(terms)
+        factors = [factor_of(term) for term in terms]
+        whole = [m for m, factor in enumerate(factors) if factor is None]
+        held = {
+            m: factor - factor.mean(axis=0)
+            for m, factor in enumerate(factors)
+            if factor is not None
+        }
+        found, targets = np.zeros((count, count)), np.zeros(count)
+        if whole:
+            matrices = [terms[m].dense() for m in whole]
+            found[np.ix_(whole, whole)], targets[whole] = self._of_matrices(matrices)
+        Y = self._centred
+        for m, F in held.items():
+            targets[m] = float(((F.T @ Y) ** 2).sum())
+            for other in held:
+                found[m, other] = float(((F.T @ held[other]) ** 2).sum())
+            for other in whole:
+                # ⟨HKH, HFFᵀH⟩ is the trace of FᵀHKHF.
+                product = terms[other].multiply(F.astype(terms[other].dtype, copy=False))
+                found[m, other] = found[other, m] = float(np.einsum("ij,ij->", F, product))
+        return Alignments(found, targets)
+
+    @cached_property
+    def _centred(self) -> Array:
+        return np.asarray(self.Y - self.Y.mean(axis=0))
+
+    def _of_matrices(self, matrices: Sequence[Array]) -> Alignments:
+        """Return the inner products of matrices in memory."""
+        centred, n, count = self._centred, len(self.Y), len(matrices)
         means = np.array([K.mean(axis=0, dtype=np.float64) for K in matrices])
         found, targets = np.zeros((count, count)), np.zeros(count)
         step = max(1, _BLOCK // n)

@@ -12,17 +12,27 @@ import numpy as np
 
 from mercer import _memory
 from mercer._typing import Array
-from mercer.exceptions import InvalidParameter
+from mercer.exceptions import InvalidParameter, NotPositiveDefinite
+from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
-from mercer.gram.feature_gram import gram_of
+from mercer.gram.feature_gram import FeatureGram, gram_of
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import SumGram
 from mercer.kernels.base import Kernel, is_kernel
+from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
+from mercer.linalg.pivoted import pivoted_cholesky
 
 _ROUNDING = 64
 """A kernel whose spread, as a share of its mean diagonal, is below so many times the precision of
 its values is a constant but for rounding."""
+_RANK = 64
+"""Columns of a factor up to which it costs less than its matrix: to make, to hold and to multiply.
+RBF kernels of one column have factors of 15 to 30."""
+_LEFT = 1e-12
+"""What a factor may leave of the trace, as a share: less than gaps can tell."""
+_FACTORED = 500
+"""Rows up to which a matrix costs next to nothing."""
 _FULL_PRECISION = 1000
 """Rows up to which matrices are held in float64: 20 of them have 160 MB."""
 _COARSE = 1e-4
@@ -54,11 +64,13 @@ class BaseKernels:
 
 @dataclass(frozen=True, eq=False)
 class HeldKernels:
-    """Kernels on one scale with the matrices of k_m/s_m, held in memory, and their spreads."""
+    """Kernels on one scale with the matrices of k_m/s_m, or their factors, and their spreads."""
 
     base: BaseKernels
     gram: SumGram
     spreads: Array
+    evaluations: int
+    """Values of kernels that were computed."""
 
     @classmethod
     def of(
@@ -66,38 +78,62 @@ class HeldKernels:
     ) -> HeldKernels:
         """Compute the matrix of each kernel; with ``normalise`` each gets a spread of 1.
 
-        The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean. Many
-        rows are held in float32 where ``tol`` is no finer.
+        The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean. Of many
+        rows, matrices of low rank are held as factors; all is in float32 where ``tol`` is no finer.
         """
         n = len(points)
         dtype: np.dtype[Any] = np.dtype(
             np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64
         )
-        rounding = _ROUNDING * float(np.finfo(dtype.type).eps)
+        factors = [_factor(kernel, points) if n > _FACTORED else None for kernel in kernels]
+        whole = sum(factor is None for factor in factors)
         _memory.require(
-            n * n * (dtype.itemsize * len(kernels) + 3 * 8),
-            f"{owner}: {len(kernels)} matrices of {n:,} × {n:,} kernel values",
+            n * n * (dtype.itemsize * whole + 3 * 8),
+            f"{owner}: {whole} matrices of {n:,} × {n:,} kernel values",
             "Learn the weights from fewer rows by learn_weights, and give its kernel to a machine "
             "for all rows.",
         )
-        matrices, scales, spreads = [], np.ones(len(kernels)), np.empty(len(kernels))
-        for m, kernel in enumerate(kernels):
-            K = Gram.by_products(kernel, points).in_precision(dtype).dense()
-            trace = float(np.trace(K, dtype=np.float64))
-            spread = (trace - float(K.sum(dtype=np.float64)) / n) / n
+        terms: list[GramMatrix] = []
+        scales, spreads = np.ones(len(kernels)), np.empty(len(kernels))
+        for m, (kernel, F) in enumerate(zip(kernels, factors, strict=True)):
+            if F is None:
+                K = Gram.by_products(kernel, points).in_precision(dtype).dense()
+                trace, total = float(np.trace(K, dtype=np.float64)), float(K.sum(dtype=np.float64))
+                rounding = _ROUNDING * float(np.finfo(dtype.type).eps)
+            else:
+                trace, total = float((F**2).sum()), float((F.sum(axis=0) ** 2).sum())
+                rounding = _ROUNDING * _LEFT
+            spread = (trace - total / n) / n
             constant = not spread > rounding * abs(trace) / n
             spreads[m] = 0.0 if constant else spread
             if normalise and not constant:
                 scales[m] = spread
-                K /= spread
-            matrices.append(GivenGram(K, kernel.definite))
-        return cls(BaseKernels(kernels, scales), SumGram(matrices), spreads)
+            if F is None:
+                K /= scales[m]
+                terms.append(GivenGram(K, kernel.definite))
+            else:
+                terms.append(FeatureGram.of_rows((F / np.sqrt(scales[m])).astype(dtype)))
+        seen = sum(n if F is None else F.shape[1] for F in factors)
+        return cls(BaseKernels(kernels, scales), SumGram(terms), spreads, n * seen)
 
     def shares(self, d: Array) -> Array:
         """Return the share of each kernel in the spread of the weighted sum."""
         parts = self.base.weights(d) * self.spreads
         total = float(parts.sum())
         return parts / total if total > 0 else np.full(len(parts), 1 / len(parts))
+
+
+def _factor(kernel: Kernel, points: Points) -> Array | None:
+    """Return F with FFᵀ = K but for rounding, from few rows of K; None where that takes many."""
+    if kernel.definite is not Definite.POSITIVE:
+        return None
+    gram = Gram(kernel, points, dtype=np.float64)
+    enough = _LEFT * float(gram.diag().sum())
+    try:
+        found = pivoted_cholesky(gram, _RANK, np.random.default_rng(0), enough)
+    except NotPositiveDefinite:
+        return None  # of a kernel that is not what it says
+    return found.F if found.left.sum() <= enough else None
 
 
 def terms_of(kernel: Kernel) -> list[Kernel]:

@@ -14,9 +14,9 @@ from mercer.estimators.svm.classes import binary_parts
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
 from mercer.gram.given import GivenGram
+from mercer.gram.sums import weighted_terms
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import White
-from mercer.linalg.weighted_sum import weighted_sum
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.problems.kernel_alignment import AlignmentProblem
@@ -88,7 +88,7 @@ def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float)
     terms = held.gram.terms()
     n = held.gram.shape[0]
     equal = np.full(len(terms), (1 - balance) / len(terms))
-    K = weighted_sum([term.dense() for term in terms], equal)
+    K = weighted_terms(terms, equal)
     K.flat[:: n + 1] += balance
     problems = easy_problems(codes, count)
     everything = np.arange(n)

@@ -32,9 +32,9 @@ from mercer.estimators.svm.box_plan import Problems
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.given import GivenGram
+from mercer.gram.sums import weighted_terms
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
-from mercer.linalg.weighted_sum import weighted_sum
 from mercer.problems.certificate import Certificate
 from mercer.problems.multiple_kernels import (
     Judgement,
@@ -176,7 +176,7 @@ class WeightedMachine(SupportVectorMachine):
         else:
             assert self._wanted is not None
             d = rule_weights(self.method, held, self._wanted, self.balance).weights
-            K = weighted_sum([term.dense() for term in held.gram.terms()], d)
+            K = weighted_terms(held.gram.terms(), d)
             gram = GivenGram(K, held.gram.definite)
             solutions = BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
         self.kernels_, self._scales = list(kernels), held.base.scales
@@ -201,7 +201,7 @@ class WeightedMachine(SupportVectorMachine):
         statistics = replace(
             found.statistics,
             seconds=share * found.statistics.seconds,
-            evaluations=round(share * held.gram.shape[0] ** 2 * len(held.spreads)),
+            evaluations=round(share * held.evaluations),
         )
         solutions = [
             Solution(beta, found.status, found.certificate, statistics, found.f[rows, j])

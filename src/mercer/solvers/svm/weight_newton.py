@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer._typing import Array, IntArray
 from mercer.gram.base import Definite, GramMatrix
 from mercer.gram.given import GivenGram
-from mercer.linalg.weighted_sum import weighted_sum
+from mercer.gram.sums import factor_of, weighted_terms
 from mercer.problems.multiple_kernels import MultipleKernelProblem, WeightedMultipliers
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -92,8 +92,8 @@ class WeightNewton(Solver[MultipleKernelProblem, WeightedMultipliers]):
     Machines start from the last
     multipliers and are solved only as exactly as the joint gap asks for; steps end by that gap.
 
-    All terms of the matrix are held in the precision that they have, their sum in float64. With
-    float32 gaps below some 10⁻⁵ are out of reach.
+    Terms are held in the precision that they have, as matrices or as factors, their sum in float64.
+    With float32 gaps below some 10⁻⁵ are out of reach.
 
     References
     ----------
@@ -110,8 +110,11 @@ class WeightNewton(Solver[MultipleKernelProblem, WeightedMultipliers]):
         budget: Budget,
         start: WeightedMultipliers | None,
     ) -> Outcome[WeightedMultipliers]:
-        matrices = [term.dense() for term in gram.terms()]
-        return _WeightSearch(self, problem, matrices, gram.definite, budget).run(start)
+        terms = [
+            term if factor_of(term) is not None else GivenGram(term.dense(), term.definite)
+            for term in gram.terms()
+        ]
+        return _WeightSearch(self, problem, terms, gram.definite, budget).run(start)
 
 
 class _WeightSearch:
@@ -121,27 +124,27 @@ class _WeightSearch:
         self,
         solver: WeightNewton,
         problem: MultipleKernelProblem,
-        matrices: Sequence[Array],
+        terms: Sequence[GramMatrix],
         definite: Definite,
         budget: Budget,
     ) -> None:
-        self.problem, self.matrices, self.budget = problem, matrices, budget
+        self.problem, self.terms, self.budget = problem, terms, budget
         self.definite = definite
         self.solver = BoxQPSolver(solver.shrinking)
-        self.n = len(matrices[0])
+        self.n = terms[0].shape[0]
         self.inner = _FIRST_GAP
         self.least = math.inf
         """The least joint gap so far."""
-        self.missed = np.zeros(len(matrices), np.bool_)
+        self.missed = np.zeros(len(terms), np.bool_)
         """The kernels that were left out and are wanted back."""
-        self.floor: Array = np.zeros(len(matrices))
+        self.floor: Array = np.zeros(len(terms))
         """The least weights of the last step."""
         self._summed: tuple[Array, Array] | None = None
         """The last weights and their sum."""
 
     def run(self, start: WeightedMultipliers | None) -> Outcome[WeightedMultipliers]:
         begin = start or WeightedMultipliers(
-            self.problem.equal_weights(len(self.matrices)),
+            self.problem.equal_weights(len(self.terms)),
             [part.start for _, part in self.problem.parts],
         )
         point = self._at(begin.weights, begin.multipliers, self._sum(begin.weights))
@@ -195,7 +198,7 @@ class _WeightSearch:
 
     def _floor(self) -> Array:
         """Return the least weight of each kernel: above 0 for those that were missed."""
-        equal = self.problem.equal_weights(len(self.matrices))
+        equal = self.problem.equal_weights(len(self.terms))
         return np.where(self.missed, _FLOOR * min(self.least, 1.0) * equal, 0.0)
 
     def _pruned(self, point: _WeightPoint, wanted: float) -> _WeightPoint:
@@ -253,22 +256,23 @@ class _WeightSearch:
     def _products(self, B: Array) -> Array:
         """Return K_m B, in the precision of the matrices."""
         if not B.any():
-            return np.zeros((len(self.matrices), *B.shape))
+            return np.zeros((len(self.terms), *B.shape))
         return np.array(
-            [K @ B.astype(K.dtype, copy=False) for K in self.matrices], dtype=np.float64
+            [term.multiply(B.astype(term.dtype, copy=False)) for term in self.terms],
+            dtype=np.float64,
         )
 
     def _sum(self, weights: Array) -> Array:
         """Return Σ d_m K_m."""
         if self._summed is not None and self._summed[0] is weights:
             return self._summed[1]
-        total = weighted_sum(self.matrices, weights)
+        total = weighted_terms(self.terms, weights)
         self._summed = weights, total
         return total
 
     def _hessian(self, point: _WeightPoint) -> Array:
         """Return the second derivatives of J, positive semi-definite."""
-        count = len(self.matrices)
+        count = len(self.terms)
         H = np.zeros((count, count))
         for j, (rows, part) in enumerate(self.problem.parts):
             H += _bend(part, point.multipliers[j], rows, point.K, point.F[:, :, j])
