@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from mercer._typing import Array, Index, Rows
 from mercer.gram.base import Definite, GramMatrix, row_numbers
+from mercer.gram.given import GivenGram
 
 
 class ScaledGram(GramMatrix):
@@ -50,8 +51,9 @@ class ScaledGram(GramMatrix):
 
     def dense(self, dtype: DTypeLike | None = None) -> Array:
         whole = np.ascontiguousarray(self.gram.dense(dtype or np.float64))
-        # What a given matrix returns is the matrix that was given: it is not ours to change.
-        return whole if self._plain else self._scaled(whole.copy(), self.scale, self.scale)
+        # What a given matrix returns is the matrix that was given, and solvers work in this one.
+        own = whole.copy() if isinstance(self.gram, GivenGram) else whole
+        return self._scaled(own, self.scale, self.scale)
 
     def multiply(self, V: Array) -> Array:
         product: Array = self.gram.multiply(self.scale[:, None] * V)

@@ -95,7 +95,7 @@ def _centred_matrix(gram: GramMatrix) -> tuple[Array, Centring]:
     K = gram.dense(np.float64)
     means = K.mean(axis=0)
     centring = Centring(means, float(means.mean()))
-    K -= means[:, None]
+    K = K - means[:, None]  # what was given stays as it is
     K -= means - centring.total_mean
     return K, centring
 
