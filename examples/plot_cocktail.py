@@ -112,7 +112,7 @@ for (title, data), above, below in zip(clouds.items(), *panels, strict=True):
     below.hist(scaled[:, 0], 40, density=True, color="C0", alpha=0.4)
     below.plot(bell, np.exp(-(bell**2) / 2) / np.sqrt(2 * np.pi), color="C1", lw=1)
     below.set(xlim=(-3, 3), yticks=[])
-panels[1, 0].annotate("Gaussian", (1.2, 0.28), color="C1", fontsize=8)
+panels[1, 0].annotate("Gaussian", (1.75, 0.2), color="C1", fontsize=8)
 
 # %%
 # The model draws the same: mixtures with the direction of each source, and the sources.

@@ -35,17 +35,15 @@ middle = X.mean(axis=0)
 PLATE = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
 ring = Gaussian(middle, model.covariance_).contour(0.5)
 left.plot(*ring.T, color="#1b2a41")
-left.annotate("S_w", ring[ring[:, 1].argmax()], xytext=(2, 5), textcoords="offset points",
-              bbox=PLATE)  # fmt: skip
+thin = {"arrowstyle": "-", "lw": 0.8}
+left.annotate("$S_w$", ring[ring[:, 0].argmax()], xytext=(5.2, 1.7), arrowprops=thin)
 length = np.sqrt(np.linalg.eigvalsh(model.between_)[-1])
 left.plot(*(middle + np.outer([-length, length], joining)).T, color="C3", lw=4)
-left.annotate("S_b", middle + length * joining, xytext=(5, -8), textcoords="offset points",
-              color="C3", bbox=PLATE)  # fmt: skip
+left.annotate("$S_b$", middle + length * joining, xytext=(5.2, 0.4), arrowprops=thin)
 for way, name, style in ((best, "best direction", "-"), (joining, "from mean to mean", ":")):
     ends = middle + np.outer([-4.3, 4.3], way)
-    left.plot(*ends.T, style, color="C5", lw=1.2)
-    paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}
-    left.annotate(name, ends[1], ha="right", bbox=paper, fontsize=9)
+    left.plot(*ends.T, style, color="#1b2a41", lw=1.2)
+    left.annotate(name, ends[1], xytext=(3, 0), textcoords="offset points", bbox=PLATE, fontsize=9)
 left.set(xlabel="x₁", ylabel="x₂", aspect="equal")
 
 angles = np.linspace(-90, 90, 361)
@@ -57,7 +55,11 @@ for way, name in ((best, "best"), (joining, "mean to mean")):
     right.plot(angle, model.quotient(way), "o", color="C1", ms=8)
     right.annotate(f"{name}: {model.quotient(way):.2f}", (angle, model.quotient(way)),
                    xytext=(8, 2), textcoords="offset points")  # fmt: skip
-right.set(xlabel="angle of w in degrees", ylabel="wᵀS_b w / wᵀS_w w", xticks=range(-90, 91, 45))
+right.set(
+    xlabel="angle of w in degrees",
+    ylabel="$w^T S_b w\\; /\\; w^T S_w w$",
+    xticks=range(-90, 91, 45),
+)
 plt.show()
 print(f"largest quotient {model.separation_[0]:.4f}, on the grid {max(quotients):.4f}")
 

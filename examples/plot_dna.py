@@ -43,11 +43,14 @@ for name, kernel in kernels.items():
     accuracy[name] = np.mean(cross_val_predict(machine, dna, site, cv=3) == site)
 
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-axes.barh(list(accuracy), list(accuracy.values()), color="C0")
-axes.axvline(np.mean(site == "N"), color="0.3", ls="--", lw=1)
-axes.text(np.mean(site == "N"), -0.6, "always N", color="0.3", ha="center", fontsize=9)
+always = np.mean(site == "N")
+axes.hlines(list(accuracy), always, list(accuracy.values()), color="C5", lw=1)
+axes.plot(list(accuracy.values()), list(accuracy), "o", color="C0", ms=7)
+axes.axvline(always, color="0.3", ls="--", lw=1)
+axes.annotate("always N", (always, len(accuracy) - 1), xytext=(-6, 0), textcoords="offset points",
+              color="0.3", ha="right", va="center", fontsize=9)  # fmt: skip
 axes.invert_yaxis()
-axes.set(xlabel="accuracy, cross-validated", xlim=(0.4, 0.8))
+axes.set(xlabel="accuracy, cross-validated", xlim=(0.45, 0.75))
 plt.show()
 
 # %%

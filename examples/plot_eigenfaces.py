@@ -71,7 +71,8 @@ for count in (5, 10, 20, 50, 100):
     print(f"{count:3d} eigenfaces: {nearest.score(new, who):.1%} recognised")
 
 # %%
-# New pictures on top, and below each the known picture that is nearest to it; wrong ones in red.
+# New pictures on top, and below each the known picture that is nearest to it; a cross where that is
+# someone else.
 match = nearest[-1].kneighbors(nearest[:-1].transform(new), return_distance=False)[:, 0]
 right = y[match] == who
 shown = np.r_[np.flatnonzero(right)[::24][:7], np.flatnonzero(~right)[:2]]
@@ -79,5 +80,6 @@ figure, axes = plt.subplots(2, len(shown), figsize=(10, 3.2), layout="constraine
 for column, number in zip(axes.T, shown, strict=True):
     show(column[0], new[number], f"person {who[number]}")
     found = match[number]
-    show(column[1], X[found], f"person {y[found]}", "black" if right[number] else "#c8553d")
+    words = f"person {y[found]}" if right[number] else f"✗ person {y[found]}"
+    show(column[1], X[found], words, "black" if right[number] else "#d55e00")
 plt.show()

@@ -21,7 +21,7 @@ joint = Gaussian([1.0, -0.5], [[2.0, 1.1], [1.1, 1.2]])
 X = joint.sample(250, random_state=0)
 seen = joint.condition([0], [2.0])
 axes = joint.plot(X, given={0: 2.0})
-axes.set_title(f"x₂ ~ N({joint.mean[1]:.2f}, {joint.covariance[1, 1]:.2f}), given x₁ = 2 "
+axes.set_title(f"x₂: N(−{-joint.mean[1]:.2f}, {joint.covariance[1, 1]:.2f}), given x₁ = 2: "
                f"N({seen.mean[0]:.2f}, {seen.covariance[0, 0]:.2f})")  # fmt: skip
 plt.show()
 
@@ -50,7 +50,7 @@ axes.plot(line, 3 - line, "--", color="C1", lw=1)
 axes.margins(x=0.15)
 axes.annotate("x₁ + x₂ = 3", (-0.4, 3.4), color="C1", xytext=(8, 0), textcoords="offset points")
 axes.set(xlabel="x₁", ylabel="x₂", aspect="equal",
-         title=f"log evidence {found.log_evidence:.2f}")  # fmt: skip
+         title=f"log evidence −{-found.log_evidence:.2f}")  # fmt: skip
 plt.show()
 
 # %%
@@ -58,11 +58,21 @@ plt.show()
 # -----------------------
 # The likeliest Gaussian has the mean and the covariance of the rows. With more rows its ellipse
 # settles; how far it is from the true one is a number, the Kullback–Leibler divergence.
-figure, panels = plt.subplots(1, 3, figsize=(11, 4.2), layout="constrained")
+figure, panels = plt.subplots(
+    1, 3, figsize=(11, 3.4), layout="constrained", sharex=True, sharey=True
+)
 for axes, count in zip(panels, (5, 30, 1000), strict=True):
     rows = joint.sample(count, random_state=1)
     fitted = Gaussian.estimate(rows)
-    fitted.plot(rows, ax=axes)
+    axes.plot(*rows.T, ".", color="C5", ms=4, mew=0, alpha=0.6)
+    axes.plot(*fitted.contour(0.95).T, color="C0")
     axes.plot(*joint.contour(0.95).T, ":", color="C1")
-    axes.set_title(f"{count} rows: KL {joint.kl(fitted):.3f}")
+    axes.set(title=f"{count:,} rows: KL {joint.kl(fitted):.3f}", xlabel="x₁", aspect="equal")
+ring = joint.contour(0.95)
+panels[0].annotate("true", ring[ring[:, 0].argmin()], xytext=(-4, 0), textcoords="offset points",
+                   ha="right", color="C1")  # fmt: skip
+ring = Gaussian.estimate(joint.sample(5, random_state=1)).contour(0.95)
+panels[0].annotate("found", ring[ring[:, 1].argmin()], xytext=(0, -12), color="C0",
+                   textcoords="offset points", ha="center")  # fmt: skip
+panels[0].set_ylabel("x₂")
 plt.show()

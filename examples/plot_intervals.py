@@ -32,7 +32,7 @@ print(f"{machine.method_}: {inside.mean():.0%} of the new patients are inside")
 order = np.argsort(machine.predict(new))
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
 places = np.arange(len(new))
-colours = np.where(inside, "#2a7f62", "#c8553d")[order]
+colours = np.where(inside, "C0", "C1")[order]
 left.vlines(places, low[order], high[order], color="#c9d1dc", lw=2)
 left.scatter(places, truth[order], c=colours, s=14, zorder=3)
 left.set_xlabel("new patients, by their prediction")

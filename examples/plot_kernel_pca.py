@@ -25,12 +25,15 @@ views = {
 fisher = KernelDiscriminant(RBF(gamma=3.0)).fit(X, y).transform(X)[:, 0]
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 for ax, (name, T) in zip(axes, views.items(), strict=False):
-    for kind in (0, 1):
-        ax.scatter(*T[y == kind].T, s=8)
-    ax.set(title=name, xticks=[], yticks=[])
-for kind in (0, 1):
+    for kind, marker in ((0, "o"), (1, "^")):
+        ax.scatter(*T[y == kind].T, s=9, marker=marker)
+    ax.set(title=name, xticks=[], yticks=[], xlabel="component 1", ylabel="component 2")
+for kind, word in ((0, "outer ring"), (1, "inner ring")):
     axes[2].hist(fisher[y == kind], bins=30, alpha=0.8)
-axes[2].set(title="kernel discriminant", yticks=[])
+    axes[2].annotate(word, (np.mean(fisher[y == kind]), 1), xycoords=("data", "axes fraction"),
+                     color=f"C{kind}", ha="center", va="top")  # fmt: skip
+axes[2].set(title="kernel discriminant", yticks=[], xlabel="direction 1")
+axes[2].margins(x=0.15, y=0.2)
 
 # %%
 # Mending pictures

@@ -10,6 +10,7 @@ fit the few labels, and to change little between neighbours, labelled or not. (L
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
+from matplotlib.colors import LinearSegmentedColormap
 from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import GridSearchCV
 
@@ -31,18 +32,22 @@ machines = {
 }
 across, up = np.meshgrid(np.linspace(-1.5, 2.5, 120), np.linspace(-1.1, 1.6, 90))
 grid = np.column_stack([across.ravel(), up.ravel()])
+sides = LinearSegmentedColormap.from_list("sides", ["#0072b2", "white", "#d55e00"])
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, (name, machine) in zip(axes, machines.items(), strict=True):
     values = machine.decision_function(grid).reshape(across.shape)
     top = np.abs(values).max()
-    ax.contourf(across, up, values, levels=np.linspace(-top, top, 21), cmap="RdBu_r", alpha=0.55)
+    ax.contourf(across, up, values, levels=np.linspace(-top, top, 21), cmap=sides, alpha=0.55)
     ax.contour(across, up, values, levels=[0], colors="#1b2a41", linewidths=1.5)
     if hasattr(machine, "graph_"):
         i, j = machine.graph_.nonzero()
         lines = np.stack([X[i], X[j]], axis=1)
         ax.add_collection(LineCollection(lines, colors="#5b6675", linewidths=0.3, alpha=0.5))
     ax.scatter(*X.T, s=7, color="#3c4757")
-    ax.scatter(*X[known].T, s=130, c=labels[known], cmap="RdBu_r", edgecolor="white", zorder=3)
+    for label, colour, marker in ((0, "C0", "o"), (1, "C1", "s")):
+        ax.scatter(
+            *X[labels == label].T, s=130, c=colour, marker=marker, edgecolor="white", zorder=3
+        )
     right = (machine.predict(X) == y).mean()
     ax.set(title=f"{name}: {right:.0%} right", xticks=[], yticks=[])
     ax.set(xlim=(-1.5, 2.5), ylim=(-1.1, 1.6))
@@ -78,7 +83,7 @@ for size in sizes:
 figure, ax = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
 for name, values in scores.items():
     table = np.reshape(values, (len(sizes), -1))
-    ax.plot(sizes, table.mean(axis=1), "o-", label=name)
+    ax.plot(sizes, table.mean(axis=1), "s-" if name == "SVC" else "o-", label=name)
     ax.fill_between(sizes, table.min(axis=1), table.max(axis=1), alpha=0.2)
     print(f"{name:13s}", table.mean(axis=1).round(3))
 ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="labelled digits of 600")

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from mercer import Lasso, Ridge, lasso_path
+from mercer import Lasso, Ridge, lasso_path, ridge_path
 
 diabetes = load_diabetes()
 X = diabetes.data / diabetes.data.std(axis=0)
@@ -20,19 +20,14 @@ y = diabetes.target - diabetes.target.mean()
 # A path
 # ------
 # Ridge regression makes all weights small together; the lasso keeps some and drops the rest.
-alphas, coefs, gaps = lasso_path(X, y, alphas=100)
-strengths = np.geomspace(1e5, 1, 100)
-ridge = np.array([Ridge(alpha, fit_intercept=False).fit(X, y).coef_ for alpha in strengths])
+# The six largest weights have a name.
+path = lasso_path(X, y, alphas=100)
+ridge = ridge_path(X, y, alphas=np.geomspace(1e5, 1, 100))
 figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
-for name, lasso_weights, ridge_weights in zip(diabetes.feature_names, coefs, ridge.T, strict=True):
-    panels[0].plot(alphas, lasso_weights, label=name)
-    panels[1].plot(strengths, ridge_weights)
-panels[0].set(title="lasso", xlabel="alpha", xscale="log", ylabel="weights")
-panels[1].set(title="ridge", xlabel="alpha", xscale="log")
-for axes in panels:
-    axes.invert_xaxis()
-figure.legend(loc="outside right center")
+path.plot(names=diabetes.feature_names, ax=panels[0]).set_title("lasso")
+ridge.plot(names=diabetes.feature_names, ax=panels[1]).set(title="ridge", ylabel="")
 plt.show()
+alphas, coefs, gaps = path
 print(f"largest gap of the path, as a share of ‖y‖²/2n: {gaps.max() / (y @ y / 2 / len(y)):.0e}")
 
 # %%

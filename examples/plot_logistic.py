@@ -36,7 +36,7 @@ labels = np.repeat([0, 1, 2], 100)
 labels[100:] = np.where(np.sin(angle[100:]) > 0, 1, 2)
 X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
-colours = np.array([[0.18, 0.47, 0.69], [0.82, 0.38, 0.24], [0.16, 0.56, 0.42]])
+colours = np.array([[0.0, 0.45, 0.7], [0.84, 0.37, 0.0], [0.0, 0.62, 0.45]])
 side = np.linspace(-2.6, 2.6, 150)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
 
@@ -51,7 +51,9 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     strength = ((shares.max(axis=1) - 1 / 3) / (2 / 3))[:, None]
     image = 1 - 0.6 * strength * (1 - colours[shares.argmax(axis=1)])
     ax.imshow(image.reshape(150, 150, 3), extent=(-2.6, 2.6, -2.6, 2.6), origin="lower")
-    ax.scatter(*X.T, c=colours[labels], s=9, edgecolors="white", linewidths=0.4)
+    for label, marker in enumerate("os^"):
+        ax.scatter(*X[labels == label].T, color=colours[label], s=16, marker=marker,
+                   edgecolors="white", linewidths=0.5)  # fmt: skip
     right = (model.predict(X) == labels).mean()
     gap = model.certificate_.relative_gap
     ax.set_title(f"{name}\n{right:.0%} right, proven within {gap:.0e}")

@@ -61,9 +61,11 @@ def draw(axes, machine, X, y, names, title):
         axes.plot(*X[y == label].T, marker, color=colour, ms=5, mec="white", mew=0.5, label=name)
     at = {"ls": "", "marker": "o", "mfc": "none", "ms": 9}
     axes.plot(*X[machine.free_].T, mec="#1b2a41", mew=1.6, label="free, 0 < α < C", **at)
-    axes.plot(*X[machine.bound_].T, mec="C3", mew=1.3, label="bound, α = C", **at)
+    axes.scatter(*X[machine.bound_].T, s=81, facecolors="none", edgecolors="#1b2a41", lw=1,
+                 ls=":", label="bound, α = C", zorder=3)  # fmt: skip
     wrong = X[machine.misclassified_]
-    axes.plot(*wrong.T, "x", color="black", ms=5, mew=1.4, label="misclassified, ξ > 1")
+    if len(wrong):
+        axes.plot(*wrong.T, "x", color="black", ms=5, mew=1.4, label="misclassified, ξ > 1")
     axes.set(title=title, aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 

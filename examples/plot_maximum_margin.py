@@ -13,9 +13,7 @@ import numpy as np
 from mercer import SVC, Perceptron, optimize
 
 random = np.random.default_rng(4)
-X = np.vstack(
-    [random.normal([-1.2, -0.7], 0.55, (22, 2)), random.normal([1.3, 0.9], 0.55, (22, 2))]
-)
+X = np.vstack([random.normal([0.4, 0.8], 0.55, (22, 2)), random.normal([2.9, 2.4], 0.55, (22, 2))])
 y = np.repeat([-1, 1], 22)
 
 # %%
@@ -25,7 +23,7 @@ y = np.repeat([-1, 1], 22)
 # hard margin (C = ∞) has no choice: the widest margin is unique.
 figure, panels = plt.subplots(1, 2, figsize=(10.2, 4.3), layout="constrained", sharey=True)
 machine = SVC("linear", C=np.inf).fit(X, y)
-ends = np.array([-3.0, 3.2])
+ends = np.array([-1.4, 4.8])
 for seed in range(12):
     w, b = (lambda m: (m.coef_[0], m.intercept_[0]))(
         Perceptron(random_state=seed, tol=None).fit(X, y)
@@ -34,7 +32,7 @@ for seed in range(12):
 for label, colour, marker in ((-1, "C0", "o"), (1, "C1", "s")):
     panels[0].plot(*X[y == label].T, marker, color=colour, ms=5, mec="white", mew=0.5)
 panels[0].set(
-    title="twelve perceptrons", xlabel="x₁", ylabel="x₂", xlim=(-3, 3.2), ylim=(-2.4, 2.4)
+    title="twelve perceptrons", xlabel="x₁", ylabel="x₂", xlim=(-1.4, 4.8), ylim=(-0.8, 4)
 )
 machine.plot(X, y, panels[1]).set_title(f"the hard margin, {machine.margin_:.2f} wide")
 plt.show()

@@ -21,7 +21,7 @@ print(molecules)
 # %%
 # A small molecule, and the colours of its atoms: at first the element, then the element together
 # with the neighbourhood of one and of two bonds. Atoms that look alike from where they stand keep
-# the same colour. (Lecture 003, section 20.4.)
+# the same colour, and the same number. (Lecture 003, section 20.4.)
 small = next(
     graph
     for graph in molecules.graphs
@@ -48,16 +48,19 @@ def positions(graph, steps=600):
 at = positions(small)
 (colours,) = WeisfeilerLehman(2).colours([small])
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2))
-palette = plt.get_cmap("tab10").colors
+palette = ["#0072b2", "#d55e00", "#009e73", "#7a4e9c", "#8c6d31", "#b3446c", "#3c4757", "#2f8fbf"]
 for rounds, axis in enumerate(axes):
     number = {colour: i for i, colour in enumerate(dict.fromkeys(colours[rounds].tolist()))}
     for (u, v), bond in zip(small.edges.tolist(), small.edge_labels.tolist(), strict=True):
         width = {"single": 1.5, "double": 4, "triple": 6}.get(bond, 2.5)
         axis.plot(*at[[u, v]].T, color="0.6", lw=width, zorder=1)
-    chosen = [palette[number[colour] % 10] for colour in colours[rounds].tolist()]
-    axis.scatter(*at.T, c=chosen, s=330, zorder=2, edgecolors="white")
-    for place, element in zip(at, small.labels.tolist(), strict=True):
-        axis.text(*place, element, ha="center", va="center", color="white", weight="bold")
+    chosen = [palette[number[colour] % len(palette)] for colour in colours[rounds].tolist()]
+    axis.scatter(*at.T, c=chosen, s=420, zorder=2, edgecolors="white")
+    for place, element, colour in zip(
+        at, small.labels.tolist(), colours[rounds].tolist(), strict=True
+    ):
+        word = element + "₁₂₃₄₅₆₇₈₉"[number[colour]]
+        axis.text(*place, word, ha="center", va="center", color="white", weight="bold")
     axis.set_title(f"round {rounds}: {len(number)} labels")
     axis.set_aspect("equal")
     axis.margins(0.15)
@@ -103,9 +106,12 @@ print(f"chosen by cross-validation: {chosen} rounds")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8))
 left.bar([r - 0.2 for r in inside], list(inside.values()), 0.4, color="#bbbbbb", label="folds")
 left.bar([r + 0.2 for r in errors], list(errors.values()), 0.4, color="#4477aa", label="others")
-left.axhline(y[test].std(), color="0.5", ls="--", lw=1, label="the mean for all")
+left.axhline(y[test].std(), color="0.5", ls="--", lw=1)
+left.annotate("the mean for all", (4.4, y[test].std()), xytext=(0, 4), textcoords="offset points",
+              ha="right", color="0.4", fontsize=9)  # fmt: skip
 left.set(xlabel="rounds", ylabel="root mean squared error", title="Wider neighbourhoods help")
-left.legend(frameon=False)
+left.set_ylim(0, 1.12 * y[test].std())
+left.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.85))
 right.plot(y[test], answers[chosen], ".", color="#4477aa", alpha=0.6)
 ends = [y.min(), y.max()]
 right.plot(ends, ends, color="0.5", lw=1)

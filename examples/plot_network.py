@@ -63,7 +63,8 @@ def draw(axes, numbers, title, towards):
     for layer, values in numbers.items():
         for place, value in zip(places[layer], values, strict=True):
             axes.scatter(*place, s=1150, color="white", edgecolor="#1b2a41", zorder=2)
-            axes.annotate(f"{value:.2g}", place, ha="center", va="center", fontsize=9, zorder=3)
+            word = f"{value:.2g}".replace("-", "−")
+            axes.annotate(word, place, ha="center", va="center", fontsize=9, zorder=3)
     for layer, name in enumerate(("input", "hidden", "hidden", "output")):
         axes.annotate(name, (layer, -1.75), ha="center", color="C5")
     style = {"arrowstyle": "->", "color": "#1b2a41", "lw": 1.2}

@@ -74,7 +74,7 @@ plt.show()
 # The same network by three solvers, from the same weights. Full-batch descent counts one step for
 # all rows; the others an epoch of steps with 20 rows each.
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
-for solver, rate in (("adam", 0.01), ("sgd", 0.05), ("descent", 0.01)):
+for solver, rate, up in (("adam", 0.01, 5), ("sgd", 0.05, -5), ("descent", 0.01, 0)):
     network = MLPClassifier(
         16, solver=solver, learning_rate_init=rate, batch_size=20, max_iter=150,
         activation="tanh", tol=1e-9, n_iter_no_change=np.inf, random_state=0,
@@ -82,7 +82,10 @@ for solver, rate in (("adam", 0.01), ("sgd", 0.05), ("descent", 0.01)):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 150 steps are not the end
         network.fit(X, side)
-    axes.semilogy(network.loss_curve_, label=solver)
+    (line,) = axes.semilogy(network.loss_curve_)
+    axes.annotate(solver, (150, network.loss_curve_[-1]), xytext=(4, up), color=line.get_color(),
+                  textcoords="offset points", va="center", annotation_clip=False)  # fmt: skip
 axes.set(xlabel="epoch, or step with all rows", ylabel="loss")
-axes.legend()
+axes.set_yticks([0.02, 0.05, 0.1, 0.2, 0.5], ["0.02", "0.05", "0.1", "0.2", "0.5"])
+axes.yaxis.set_minor_formatter("")
 plt.show()

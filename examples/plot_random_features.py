@@ -47,9 +47,11 @@ for i, m in enumerate(sizes):
 figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for i, (name, e) in enumerate(errors.items()):
     axes.fill_between(sizes, e.min(axis=1), e.max(axis=1), color=f"C{i}", alpha=0.2, lw=0)
-    axes.plot(sizes, np.median(e, axis=1), "o-", color=f"C{i}", ms=4, label=name)
+    axes.plot(sizes, np.median(e, axis=1), "os^"[i] + "-", color=f"C{i}", ms=5, label=name)
 axes.plot(sizes, 1 / np.sqrt(sizes), color="C5", ls="--", label="1/√m")
 axes.set(xscale="log", yscale="log", xlabel="number of features m", ylabel="error of k(x, z)")
+axes.set_yticks([0.02, 0.05, 0.1, 0.2, 0.4], ["0.02", "0.05", "0.1", "0.2", "0.4"])
+axes.yaxis.set_minor_formatter("")
 axes.legend()
 plt.show()
 

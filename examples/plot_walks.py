@@ -15,7 +15,7 @@ from mercer import Graph, RandomWalk, product_graph, walk_counts
 # The product
 # -----------
 # Its nodes are the pairs of nodes with one label; an edge joins two pairs where both graphs have
-# an edge.
+# an edge. A walk on it is a walk in each graph with the same labels: the broad line is C, N, C.
 g = Graph([(0, 1), (1, 2), (2, 0), (2, 3)], labels=["C", "C", "N", "O"])
 h = Graph([(0, 1), (1, 2), (2, 3)], labels=["C", "N", "C", "O"])
 both = product_graph(g, h)
@@ -24,13 +24,15 @@ chain = np.column_stack([np.arange(4.0), np.full(4, 0.5)])
 colours = {"C": "#0072b2", "N": "#e69f00", "O": "#d55e00"}
 
 
-def draw(axes, places, edges, labels, words, title, size=520):
-    """Draw a graph with words in its nodes and colours by label."""
+def draw(axes, places, edges, labels, words, title, walk, size=520):
+    """Draw a graph with words in its nodes, colours by label, and a walk as a broad line."""
+    axes.plot(*places[walk].T, color="#a8558a", lw=9, alpha=0.45, solid_capstyle="round", zorder=0)
     for a, b in edges:
         axes.plot(*places[[a, b]].T, color="#5b6675", lw=1.4, zorder=1)
     axes.scatter(*places.T, s=size, c=[colours[label] for label in labels], zorder=2)
-    for place, word in zip(places, words, strict=True):
-        axes.annotate(word, place, ha="center", va="center", color="white", fontsize=9, zorder=3)
+    for place, word, label in zip(places, words, labels, strict=True):
+        axes.annotate(word, place, ha="center", va="center", fontsize=9, zorder=3,
+                      color="#1b2a41" if label == "N" else "white")  # fmt: skip
     axes.set_title(title)
     axes.margins(0.22)
     axes.set_axis_off()
@@ -38,17 +40,18 @@ def draw(axes, places, edges, labels, words, title, size=520):
 
 pairs = both.nodes
 labels = [g.labels[a] for a, _ in pairs]
-shift = chain[pairs[:, 1], :1] * [0.55, 0.42]
-places = triangle[pairs[:, 0]] * [2.4, 2.0] + shift
+places = pairs[:, ::-1] * [1.0, -1.0]  # a column for each node of h, a row for each of g
+walk = np.array([(0, 0), (2, 1), (1, 2)])
+steps = [int(np.flatnonzero((pairs == pair).all(axis=1))[0]) for pair in walk]
 A = both.adjacency.toarray()
 figure, panels = plt.subplots(1, 3, figsize=(11.4, 3.6), layout="constrained",
                               width_ratios=[1, 1.2, 1.8])  # fmt: skip
 draw(panels[0], triangle, [(0, 1), (1, 2), (2, 0), (2, 3)], g.labels,
-     [f"{i} {label}" for i, label in enumerate(g.labels)], "g")  # fmt: skip
+     [f"{i} {label}" for i, label in enumerate(g.labels)], "g", walk[:, 0])  # fmt: skip
 draw(panels[1], chain, [(0, 1), (1, 2), (2, 3)], h.labels,
-     [f"{i} {label}" for i, label in enumerate(h.labels)], "h")  # fmt: skip
+     [f"{i} {label}" for i, label in enumerate(h.labels)], "h", walk[:, 1])  # fmt: skip
 draw(panels[2], places, np.argwhere(np.triu(A)), labels, [f"{a},{b}" for a, b in pairs],
-     f"g × h: {len(pairs)} pairs of one label", 620)  # fmt: skip
+     f"g × h: {len(pairs)} pairs of one label", steps, 620)  # fmt: skip
 plt.show()
 
 # %%

@@ -23,12 +23,12 @@ print(found.sentence(int(found.counts.argmax())))
 
 # %%
 # Each dot is a patient. Answers with a large decision value hang on more rows, and wrong answers
-# (orange) mostly on few.
+# (orange crosses) mostly on few.
 
 values, right = machine.decision_function(new), found.predictions == truth
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-for chosen, colour, label in ((right, "#2a7f62", "right"), (~right, "#c8553d", "wrong")):
-    axes.plot(np.abs(values)[chosen], found.counts[chosen], "o", color=colour, label=label)
+for chosen, mark, label in ((right, "oC0", "right"), (~right, "XC1", "wrong")):
+    axes.plot(np.abs(values)[chosen], found.counts[chosen], mark, ms=7, label=label)
 axes.set_xlabel("size of the decision value")
 axes.set_ylabel("rows that have to be wrong, at least")
 axes.legend(frameon=False)

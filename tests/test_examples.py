@@ -47,6 +47,26 @@ def test_only_public_names(path):
             assert not node.attr.startswith("_"), f"line {node.lineno}: {node.attr} is private"
 
 
+FIGURES = {
+    "plot_penalty_balls": "000", "plot_norms": "000", "plot_network": "000",
+    "plot_line_search": "000", "plot_descent": "001", "plot_margin": "003",
+    "plot_feature_maps": "003", "plot_boundaries": "000", "plot_width": "003",
+    "plot_cocktail": "000", "plot_logistic": "001", "plot_maximum_margin": "004",
+    "plot_xor": "003", "plot_eigenfaces": "002", "plot_kernel_pca": "002",
+    "plot_discriminant": "002", "plot_lagrange": "003", "plot_multiclass": "003",
+    "plot_dna": "003", "plot_molecules": "003", "plot_walks": "003", "plot_gaussian": "001",
+    "plot_perceptron": "000", "plot_fisher": "003", "plot_gp": "001",
+}  # fmt: skip
+"""Examples that draw figures of the lectures, and one of the lectures of each."""
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_of_the_lectures_say_where_they_are_from(name):
+    path = next(path for path in EXAMPLES if path.stem == name)
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+    assert f"ecture {FIGURES[name]}" in text
+
+
 def test_the_first_look_says_something():
     path = next(path for path in EXAMPLES if path.stem == "first_look")
     run = subprocess.run(

@@ -7,6 +7,9 @@ from importlib import import_module
 from inspect import getattr_static, getdoc, isclass, isfunction, ismodule
 from pathlib import Path
 
+from sklearn.base import BaseEstimator
+from sphinx.domains.python import PyObject
+
 import mercer
 from mercer.estimators import registry
 from mercer.kernels.base import Kernel
@@ -54,6 +57,12 @@ _OF_THE_ENGINE = {
     "with_parameters",
 }  # fmt: skip
 
+# What machines inherit from scikit-learn and people call.
+_OF_SKLEARN = {
+    "decision_function", "fit_predict", "fit_transform", "inverse_transform", "predict",
+    "predict_log_proba", "predict_proba", "score", "score_samples", "transform",
+}  # fmt: skip
+
 _ATTRIBUTES = re.compile(r":(ivar|vartype) ([^:]+):(.*)")
 """Fields of attributes, as napoleon writes them."""
 
@@ -62,12 +71,22 @@ def setup(app):
     """Write the pages before autosummary looks for them."""
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.autosummary")
-    app.config.autosummary_context = {"members_of": members_of}
+    app.config.autosummary_context = {"members_of": members_of, "has_public_base": has_public_base}
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"  # as in the docstrings
     app.connect("config-inited", _write)
     app.connect("autodoc-process-docstring", _keep_bars)
+    app.connect("autodoc-process-docstring", _unlink)
     # After napoleon, which makes fields of the sections.
     app.connect("autodoc-process-docstring", _keep_names, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def has_public_base(module, name):
+    """Return whether a page of its own says more of the class that this one is made from."""
+    shown = getattr(import_module(module), name)
+    return any(base.__name__ in mercer.__all__ for base in shown.__bases__)
 
 
 def members_of(module, name):
@@ -82,12 +101,14 @@ def members_of(module, name):
     if issubclass(shown, Kernel) and name not in _BASES:
         public = [member for member in public if member in _OF_KERNELS]
     elif registry.row_of(shown) is None:
-        public = [member for member in public if member in vars(shown)]
+        more = _OF_SKLEARN if issubclass(shown, BaseEstimator) else set()
+        public = [member for member in public if member in vars(shown) or member in more]
     else:
         public = [
             member
             for member in public
-            if member not in _OF_THE_ENGINE and _home(shown, member).startswith("mercer.")
+            if member not in _OF_THE_ENGINE
+            and (member in _OF_SKLEARN or _home(shown, member).startswith("mercer."))
         ]
     told = _attributes(shown)
     found = [(_directive(shown, member), member) for member in public if member not in told]
@@ -98,7 +119,9 @@ def _directive(shown, member):
     value = getattr_static(shown, member)
     if isinstance(value, property | cached_property):
         return "autoproperty"
-    return "automethod" if callable(value) or hasattr(value, "__func__") else ""
+    # Methods that depend on a parameter, as ``predict_proba``, are descriptors with a check.
+    method = callable(value) or hasattr(value, "__func__") or hasattr(value, "check")
+    return "automethod" if method else ""
 
 
 def _attributes(shown):
@@ -123,6 +146,13 @@ def _keep_bars(app, what, name, obj, options, lines):
         # Every second part is code, where a backslash would show.
         parts[::2] = [p.replace("|", r"\|").replace("‖*", r"‖\*") for p in parts[::2]]
         lines[number] = "``".join(parts)
+
+
+def _unlink(app, what, name, obj, options, lines):
+    """Leave the words of links into scikit-learn's guide and glossary, which are not here."""
+    if (getattr(obj, "__module__", None) or "").startswith("sklearn"):
+        text = re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", "\n".join(lines))
+        lines[:] = text.split("\n")
 
 
 def _keep_names(app, what, name, obj, options, lines):

@@ -1,5 +1,7 @@
 """The directive ``kernel-table``: one row for each kernel, read from the registry."""
 
+import re
+
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
@@ -70,4 +72,6 @@ def _gradients(row):
 
 
 def _escaped(text):
+    """Return text as it is written, without the marks of code and of Markdown."""
+    text = re.sub(r":\w+:`~?(.*?)`", r"\1", text).replace("``", "")
     return "".join(f"\\{c}" if c in "\\`*_[]<>#|$~^" else c for c in text)

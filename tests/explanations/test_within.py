@@ -126,7 +126,11 @@ def test_pictures():
     assert [text.get_text() for text in drawn.texts] == list(graphs[0].labels)
     best = why.of_class(why.classes[int(np.argmax(why.answer))])
     colours = [line.get_color() for line in drawn.lines if line.get_alpha() is not None]
-    assert colours == ["#2a7f62" if share >= 0 else "#c8553d" for share in best.values]
+    assert colours == ["#d55e00" if share >= 0 else "#0072b2" for share in best.values]
+    # In grey, too: what moves the answer down has a rim.
+    rims = [line.get_xydata()[0] for line in drawn.lines if line.get_markersize() == 18]
+    discs = np.array([line.get_xydata()[0] for line in drawn.lines if line.get_color() == "white"])
+    np.testing.assert_array_equal(np.reshape(rims, (-1, 2)), discs[best.values < 0])
     edges = [line for line in drawn.lines if line.get_marker() == "None"]
     assert len(edges) == len(graphs[0].edges)
 

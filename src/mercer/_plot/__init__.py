@@ -11,14 +11,18 @@ import numpy as np
 from mercer._typing import Array, Axes, IntArray
 from mercer.exceptions import MercerError
 
-INK, GOOD, BAD, SOFT = "#1b2a41", "#2a7f62", "#c8553d", "#8d99ae"
+INK, SOFT = "#1b2a41", "#8d99ae"
 _LOW, _HIGH = (0.16, 0.44, 0.72), (0.91, 0.45, 0.13)
 """Blue and orange, which people see apart who do not see red and green apart."""
 _PALE = "#e8ecf1"  # the ink of dark backgrounds
+_LIGHTER = 0.4  # the white in the colours of words on them
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#8d99ae")
 """Colours that colour-blind readers tell apart (M. Okabe and K. Ito, 2008)."""
 MARKERS = "os^DvPX"
 """Marks that go with the colours, for print in grey."""
+DOWN, UP = COLOURS[:2]
+"""What moves an answer to the first class, or down, and to the second class, or up."""
+GOOD, BAD = COLOURS[:2]
 
 
 def between(heights: Array) -> Array:
@@ -79,6 +83,15 @@ def ink(ax: Any) -> str:
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _PALE
 
 
+def on_paper(colour: str, ax: Any) -> Any:
+    """Return a colour as it can be read on these axes: paler on dark ones."""
+    from matplotlib.colors import to_rgb
+
+    if ink(ax) == INK:
+        return colour
+    return tuple((1 - _LIGHTER) * share + _LIGHTER for share in to_rgb(colour))
+
+
 def write(ax: Any, text: str, at: Sequence[float], colour: str | None = None, **style: Any) -> Any:
     """Write words at a point of a picture, with a rim that keeps them readable on anything."""
     from matplotlib.patheffects import withStroke
@@ -86,9 +99,18 @@ def write(ax: Any, text: str, at: Sequence[float], colour: str | None = None, **
     rim = withStroke(linewidth=3, foreground=ax.get_facecolor())
     style = {
         "xytext": (0, 0), "textcoords": "offset points", "fontsize": 9, "ha": "center",
-        "va": "center", "color": colour or ink(ax), "path_effects": [rim], **style,
+        "va": "center", "color": on_paper(colour, ax) if colour else ink(ax),
+        "path_effects": [rim], **style,
     }  # fmt: skip
     return ax.annotate(text, at, annotation_clip=False, **style)
+
+
+def ring(ax: Any, at: Sequence[float]) -> None:
+    """Draw a ring around a place of a matrix, with a rim that is seen on any colour."""
+    from matplotlib.patheffects import withStroke
+
+    rim = withStroke(linewidth=5, foreground="white")
+    ax.plot(*at, "o", mfc="none", mec=BAD, ms=12, mew=2, path_effects=[rim])
 
 
 def bare(ax: Any) -> Any:

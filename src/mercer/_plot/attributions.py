@@ -15,13 +15,13 @@ def draw_bars(names: Sequence[str], shares: Array, base: float, axes: Axes = Non
     """Draw the shares of one answer as bars, the largest on top."""
     axes = _plot.axes(1)[0] if axes is None else axes
     places = np.arange(len(names))[::-1]
-    colours = np.where(shares >= 0, _plot.GOOD, _plot.BAD)
+    colours = np.where(shares >= 0, _plot.UP, _plot.DOWN)
     axes.barh(places, shares, color=colours, height=0.62)
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     for place, share in zip(places, shares, strict=True):
         right = share >= 0
         axes.annotate(
-            f"{share:+.2g}", (share, place), xytext=(4 if right else -4, 0),
+            f"{share:+.2g}".replace("-", "−"), (share, place), xytext=(4 if right else -4, 0),
             textcoords="offset points", va="center", ha="left" if right else "right", fontsize=9,
         )  # fmt: skip
     axes.axvline(0, color=_plot.SOFT, lw=1)
@@ -42,7 +42,7 @@ def draw_dots(
     axes = _plot.axes(1)[0] if axes is None else axes
     for position, (values, heights) in enumerate(zip(shares.T, ranks, strict=True)):
         place = len(names) - 1 - position
-        colours: Any = _plot.INK if heights is None else _plot.between(heights)
+        colours: Any = _plot.ink(axes) if heights is None else _plot.between(heights)
         axes.scatter(values, place + _spread(values), s=9, c=colours, alpha=0.8, lw=0)
     axes.axvline(0, color=_plot.SOFT, lw=1)
     axes.set_yticks(np.arange(len(names))[::-1], names)
@@ -57,7 +57,7 @@ def draw_sizes(names: Sequence[str], sizes: Array, what: str, axes: Axes = None)
     """Draw sizes as bars, the largest on top."""
     axes = _plot.axes(1)[0] if axes is None else axes
     places = np.arange(len(names))[::-1]
-    axes.barh(places, sizes, color=_plot.INK, height=0.62)
+    axes.barh(places, sizes, color=_plot.ink(axes), height=0.62)
     for place, size in zip(places, sizes, strict=True):
         axes.annotate(f"{size:.2g}", (size, place), xytext=(4, 0), textcoords="offset points",
                       va="center", fontsize=9)  # fmt: skip
@@ -71,7 +71,7 @@ def draw_sizes(names: Sequence[str], sizes: Array, what: str, axes: Axes = None)
 def draw_dependence(name: str, places: Array, shares: Array, axes: Axes = None) -> Any:
     """Draw the shares of one column against its values, a dot a row."""
     axes = _plot.axes(1)[0] if axes is None else axes
-    axes.plot(places, shares, ".", color=_plot.INK, alpha=0.45, ms=6, mew=0)
+    axes.plot(places, shares, ".", color=_plot.ink(axes), alpha=0.45, ms=6, mew=0)
     axes.axhline(0, color=_plot.SOFT, lw=1)
     axes.set_xlabel(name)
     axes.set_ylabel(f"share of {name}")
@@ -86,7 +86,7 @@ def draw_curves(
     axes = _plot.axes(1)[0] if axes is None else axes
     columns = values.reshape(len(grid), -1).T
     for curve, label in zip(columns, labels or [""] * len(columns), strict=True):
-        axes.plot(grid, curve, lw=2, label=label, color=None if labels else _plot.INK)
+        axes.plot(grid, curve, lw=2, label=label, color=None if labels else _plot.ink(axes))
     if labels:
         axes.legend(frameon=False)
     axes.set_xlabel(name)
@@ -102,7 +102,7 @@ def draw_intervals(
     axes = _plot.axes(1)[0] if axes is None else axes
     places = np.arange(len(names))[::-1]
     axes.hlines(places, low, high, color=_plot.SOFT, lw=3)
-    axes.plot(values, places, "o", color=_plot.INK, ms=5)
+    axes.plot(values, places, "o", color=_plot.ink(axes), ms=5)
     axes.axvline(0, color=_plot.SOFT, lw=1)
     axes.set_yticks(places, names)
     axes.set_xlabel("growth of the error when the column is shuffled")

@@ -21,8 +21,8 @@ def draw_course(
     ax.plot(rounds, values, color=_plot.colour_of(0), lw=1.8, label="_loss")
     if (values > 0).all() and values.max() > 20 * values.min():
         ax.set_yscale("log")
-    _plot.write(ax, f"{values[-1]:.3g}", (rounds[-1], values[-1]), _plot.colour_of(0), va="bottom",
-                ha="right", xytext=(0, 4))  # fmt: skip
+    _plot.write(ax, f"{values[-1]:.3g}", (rounds[-1], values[-1]), _plot.colour_of(0), ha="left",
+                xytext=(5, 0))  # fmt: skip
     ax.set(xlabel="round", ylabel=name)
     _plot.bare(ax)
     if scores:

@@ -73,7 +73,7 @@ def draw_values(trace: HasPath, axes: Axes = None, **style: Any) -> Any:
     """Draw how far each value is from the last one, on a logarithmic scale."""
     axes = _plot.axes(1)[0] if axes is None else axes
     away = np.abs(trace.values - trace.values[-1])[:-1]
-    axes.semilogy(np.where(away > 0, away, np.nan), **{"color": _plot.INK, **style})
+    axes.semilogy(np.where(away > 0, away, np.nan), **{"color": _plot.ink(axes), **style})
     axes.set_xlabel("step")
     axes.set_ylabel("distance from the last value")
     return axes

@@ -63,7 +63,8 @@ def draw_ellipses(
         ellipse = gaussian.contour(share)
         ax.plot(*ellipse.T, color=colour, lw=1.6, zorder=3, label=f"_{share:.0%}")
         top = ellipse[np.argmax(ellipse[:, 1])]
-        _plot.write(ax, f"{share * 100:g} %", top, colour, zorder=5)
+        plate = {"boxstyle": "square,pad=0.1", "fc": ax.get_facecolor(), "ec": "none"}
+        _plot.write(ax, f"{share * 100:g} %", top, colour, zorder=5, bbox=plate)
     for variance, way in zip(variances, directions.T, strict=True):
         ends = gaussian.mean + np.outer([-1, 1], np.sqrt(variance) * way)
         ax.plot(*ends.T, color=_plot.ink(ax), lw=1.2, zorder=4, label="_axis")

@@ -37,7 +37,7 @@ class HasPairSteps(Protocol):
 def draw_pair_steps(trace: HasPairSteps, axes: Axes = None) -> Any:
     """Draw the objective on the first axes, αⱼ between L and H on the second."""
     rise, intervals = _plot.axes(2, axes)
-    rise.plot(trace.objectives, color=_plot.INK, linewidth=1.4)
+    rise.plot(trace.objectives, color=_plot.ink(rise), linewidth=1.4)
     rise.set_xlabel("step")
     rise.set_ylabel("objective W(α)")
     steps = np.arange(len(trace.pairs))
@@ -45,9 +45,16 @@ def draw_pair_steps(trace: HasPairSteps, axes: Axes = None) -> Any:
     moved = trace.pairs[:, 1]
     intervals.vlines(steps, low, high, color=_plot.SOFT, linewidth=2.5)
     intervals.scatter(
-        steps, trace.alphas[steps, moved], s=14, facecolor="none", edgecolor=_plot.INK
+        steps,
+        trace.alphas[steps, moved],
+        s=14,
+        facecolor="none",
+        edgecolor=_plot.ink(intervals),
+        zorder=3,
     )
-    intervals.scatter(steps, trace.alphas[steps + 1, moved], s=14, color=_plot.BAD)
+    intervals.scatter(steps, trace.alphas[steps + 1, moved], s=14, color=_plot.BAD, zorder=3)
     intervals.set_xlabel("step")
     intervals.set_ylabel("αⱼ in [L, H]: before ○, after ●")
+    for drawn in (rise, intervals):
+        drawn.xaxis.get_major_locator().set_params(integer=True)
     return np.array([rise, intervals], dtype=object)

@@ -15,30 +15,34 @@ _LINE = 40
 """Letters on a line, as many as can be read."""
 _ROUNDS = 200
 """Steps of the layout of a graph; molecules of 50 atoms stand still after about 100."""
+_DARKEST = 0.7
+"""How strongly the largest share is tinted: letters on it stay readable."""
 
 
 def draw_letters(text: str, shares: Array, axes: Axes = None) -> Any:
     """Draw the letters of a string, each on a colour by its share."""
     lines = max(1, -(-len(text) // _LINE))
-    axes = _plot.axes(1, size=(9.0, 0.5 + 0.45 * lines))[0] if axes is None else axes
+    axes = _plot.axes(1, size=(9.0, 0.7 + 0.45 * lines))[0] if axes is None else axes
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     for at, (letter, share) in enumerate(zip(text, shares, strict=False)):
         x, y = at % _LINE, -(at // _LINE)
-        colour = _plot.GOOD if share >= 0 else _plot.BAD
-        axes.add_patch(_square(x, y, colour, 0.85 * abs(float(share)) / reach))
+        axes.add_patch(_square(x, y, _colour(share), _DARKEST * abs(float(share)) / reach))
+        if share < 0:
+            width = 2.5 * abs(float(share)) / reach
+            axes.plot([x - 0.42, x + 0.42], [y - 0.4, y - 0.4], color=_plot.DOWN, lw=width)
         shown = letter if letter.isprintable() else " "
-        axes.text(x, y, shown, ha="center", va="center", family="monospace", color=_plot.INK)
+        axes.text(x, y, shown, ha="center", va="center", family="monospace", color=_plot.ink(axes))
     axes.set_xlim(-0.7, min(len(text), _LINE) - 0.3)
     axes.set_ylim(-lines + 0.3, 0.7)
     axes.set_axis_off()
-    axes.set_title(f"share of the answer, up to {reach:.2g} a letter", fontsize=9, loc="left")
+    _name_colours(axes, f"up to {reach:.2g} a letter", "underlined")
     return axes
 
 
 def draw_nodes(shares: Array, axes: Axes = None) -> Any:
     """Draw a bar for each node."""
     axes = _plot.axes(1)[0] if axes is None else axes
-    colours = np.where(shares >= 0, _plot.GOOD, _plot.BAD)
+    colours = np.where(shares >= 0, _plot.UP, _plot.DOWN)
     axes.bar(np.arange(len(shares)), shares, color=colours)
     axes.axhline(0, color=_plot.SOFT, lw=1)
     axes.set_xlabel("node")
@@ -56,9 +60,13 @@ def draw_graph(edges: IntArray, labels: list[str] | None, shares: Array, axes: A
         axes.plot(*places[[u, v]].T, color=_plot.SOFT, lw=1.5, zorder=1)
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     for node, (place, share) in enumerate(zip(places, shares, strict=True)):
-        colour = _plot.GOOD if share >= 0 else _plot.BAD
+        tint = _DARKEST * abs(float(share)) / reach
         axes.plot(*place, "o", ms=17, color="white", mec=_plot.SOFT, zorder=2)
-        axes.plot(*place, "o", ms=17, color=colour, alpha=0.85 * abs(share) / reach, mew=0)
+        axes.plot(*place, "o", ms=17, color=_colour(share), alpha=tint, mew=0)
+        if share < 0:
+            width = 2.5 * abs(float(share)) / reach
+            axes.plot(*place, "o", ms=18, mfc="none", mec=_plot.DOWN, mew=width)
+        # Discs are white on any paper.
         axes.annotate(
             str(node) if labels is None else labels[node], place, ha="center", va="center",
             fontsize=9, color=_plot.INK,
@@ -66,7 +74,7 @@ def draw_graph(edges: IntArray, labels: list[str] | None, shares: Array, axes: A
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.set_axis_off()
-    axes.set_title(f"share of the answer, up to {reach:.2g} a node", fontsize=9, loc="left")
+    _name_colours(axes, f"up to {reach:.2g} a node", "with a rim")
     return axes
 
 
@@ -76,13 +84,13 @@ def draw_series(values: Array, shares: Array, axes: Axes = None) -> Any:
     steps = np.arange(len(values))
     reach = float(np.abs(shares).max(initial=0.0)) or 1.0
     for step, share in zip(steps, shares, strict=True):
-        colour = _plot.GOOD if share >= 0 else _plot.BAD
-        alpha = 0.85 * abs(float(share)) / reach
-        axes.axvspan(step - 0.5, step + 0.5, color=colour, alpha=alpha, lw=0)
-    axes.plot(steps, values, color=_plot.INK, lw=1.8)
+        part = (0.5, 1.0) if share >= 0 else (0.0, 0.5)
+        alpha = _DARKEST * abs(float(share)) / reach
+        axes.axvspan(step - 0.5, step + 0.5, *part, color=_colour(share), alpha=alpha, lw=0)
+    axes.plot(steps, values, color=_plot.ink(axes), lw=1.8)
     axes.set_xlim(-0.5, len(values) - 0.5)
     axes.set_xlabel("time step")
-    axes.set_title(f"share of the answer, up to {reach:.2g} a step", fontsize=9, loc="left")
+    _name_colours(axes, f"up to {reach:.2g} a step", "in the lower half")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return axes
@@ -114,6 +122,16 @@ def graph_layout(size: int, edges: IntArray) -> Array:
         np.fill_diagonal(B, -B.sum(axis=1))
         places = inverse @ (B @ places)
     return np.asarray(places)
+
+
+def _colour(share: float) -> str:
+    return _plot.UP if share >= 0 else _plot.DOWN
+
+
+def _name_colours(axes: Any, most: str, sign: str) -> None:
+    """Say what the colours are; the sign of a share can be seen in grey, too."""
+    words = f"share of the answer, {most}\norange: up; blue, {sign}: down"
+    axes.set_title(words, fontsize=9, loc="left")
 
 
 def _square(x: float, y: float, colour: str, alpha: float) -> Any:

@@ -67,7 +67,7 @@ def draw_shares(shares: Array, ax: Axes = None) -> Any:
     ax.plot(number, total, color=_plot.colour_of(0), marker=".")
     _plot.write(ax, "all up to it", (number[-1], total[-1]), _plot.colour_of(0), ha="right",
                 va="top", xytext=(0, -7))  # fmt: skip
-    _plot.write(ax, "each", (1, shares[0] / 2))
+    _plot.write(ax, "each", (number[-1], shares[-1]), ha="right", va="bottom", xytext=(0, 4))
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))
     return _plot.bare(ax)
 

@@ -53,10 +53,29 @@ def draw_two_classes(
         linestyles=["-" if height == boundary else "--" for height in heights],
         linewidths=[1.6 if height == boundary else 0.9 for height in heights],
     )  # fmt: skip
-    named = {height: levels[height] for height in heights if levels[height]}
-    if named:
-        ax.clabel(lines, list(named), fmt=named, fontsize=8)
     return lines
+
+
+def name_lines(lines: Any, levels: Mapping[float, str], cloud: Cloud) -> None:
+    """Write the names of lines into them, each where it is farthest from points and other names.
+
+    A name cuts its line in two: what needs the whole line has to be drawn before.
+    """
+    ends = limits(cloud.rows)
+    taken = (cloud.rows - ends[:, 0]) / np.ptp(ends, axis=1)
+    for height, segments in zip(lines.levels, lines.allsegs, strict=True):
+        found = [segment for segment in segments if len(segment) > 1]
+        if not levels.get(float(height)) or not found:
+            continue
+        places = (np.concatenate(found) - ends[:, 0]) / np.ptp(ends, axis=1)
+        inside = np.minimum(places, 1 - places).min(axis=1)
+        away = np.sqrt(((places[:, None] - taken) ** 2).sum(axis=2)).min(axis=1)
+        best = int(np.argmax(np.minimum(away, inside)))
+        lines.axes.clabel(
+            lines, [height], fmt=dict(levels), fontsize=8,
+            manual=[tuple(np.concatenate(found)[best])],
+        )  # fmt: skip
+        taken = np.vstack([taken, places[best]])
 
 
 def draw_several_classes(decide: Callable[[Array], IntArray], cloud: Cloud, ax: Axes = None) -> Any:
@@ -96,7 +115,10 @@ def draw_points(ax: Any, cloud: Cloud, wrong: BoolArray | None = None) -> None:
     for code, name in enumerate(cloud.names):
         if (codes == code).any():
             at = cloud.rows[_outermost(cloud.rows, codes, code)]
-            _plot.write(ax, name, at, _plot.colour_of(code), weight="bold", xytext=(0, 9), zorder=6)
+            shown = f"−{name[1:]}" if name[:1] == "-" and name[1:2].isdigit() else name
+            _plot.write(
+                ax, shown, at, _plot.colour_of(code), weight="bold", xytext=(0, 9), zorder=6
+            )
 
 
 def frame(ax: Any, cloud: Cloud) -> Any:

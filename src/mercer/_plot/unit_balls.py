@@ -19,7 +19,7 @@ class HasUnitBall(Protocol):
 def draw_ball(norm: HasUnitBall, axes: Axes = None, **style: Any) -> Any:
     """Draw the unit ball in the plane; return the axes."""
     axes = _plot.axes(1)[0] if axes is None else axes
-    style = {"color": _plot.INK, "label": repr(norm), **style}
+    style = {"color": _plot.ink(axes), "label": repr(norm), **style}
     axes.plot(*norm.unit_ball().T, **style)
     axes.set_aspect("equal")
     return axes

@@ -147,6 +147,8 @@ class DrawnClassifier(DrawnMachine):
         margins.draw_support(ax, *self._drawn_support())
         if lines is not None and len(self._drawn_levels) > 1 and self._has_margin():
             self._draw_slacks(ax, cloud, X, lines)
+        if lines is not None:
+            regions.name_lines(lines, self._drawn_levels, cloud)
         margins.name_kinds(ax)
         return regions.frame(ax, cloud)
 

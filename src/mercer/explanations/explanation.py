@@ -127,7 +127,7 @@ class Explanation:
     def plot_series(self, row: int, *, label: Any = None, ax: Axes = None) -> Any:
         """Draw one row as a series whose steps are the columns, each on a colour by its share.
 
-        Green steps move the answer up, red ones down.
+        Orange steps move the answer up, blue ones down.
 
         Parameters
         ----------

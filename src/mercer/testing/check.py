@@ -106,7 +106,7 @@ class KernelReport:
         left.set(title="Gram matrix", xlabel="row", ylabel="row")
         if self.cauchy_schwarz_pair is not None and not self.obeys_cauchy_schwarz:
             positions = [int(np.flatnonzero(self.rows == r)[0]) for r in self.cauchy_schwarz_pair]
-            left.plot(positions[1], positions[0], "o", mfc="none", mec=_plot.BAD, ms=12, mew=2)
+            _plot.ring(left, (positions[1], positions[0]))
         values = self.eigenvalues[::-1]
         negative = values < -self.tolerance
         at = np.arange(1, len(values) + 1)

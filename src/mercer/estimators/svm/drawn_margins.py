@@ -73,9 +73,11 @@ class DrawnFrontier(DrawnMachine):
             return regions.draw_curve(
                 lambda rows: -inside(rows), cloud, {0.0: ""}, (0.0, 0.0), "ρ − f(x)", ax
             )
-        lines = regions.draw_two_classes(lambda rows: -inside(rows), cloud, {0.0: "f = ρ"}, ax)
+        levels = {0.0: "f = ρ"}
+        lines = regions.draw_two_classes(lambda rows: -inside(rows), cloud, levels, ax)
         ax = lines.axes
         regions.draw_points(ax, cloud)
         margins.draw_support(ax, self._held().rows, _NONE, "support vector")
+        regions.name_lines(lines, levels, cloud)
         margins.name_kinds(ax)
         return regions.frame(ax, cloud)
