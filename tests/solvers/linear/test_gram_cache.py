@@ -118,3 +118,21 @@ def test_residuals_that_cancel_are_taken_from_the_data():
     problem, w = LassoProblem(y, 1e-6), np.arange(1.0, 8.0)
     found = cache.evaluate(problem, np.arange(7), w, w, 1e-3)
     assert found.rr < 1e-20 * problem.yy
+
+
+def test_when_passes_over_columns_are_quick(monkeypatch):
+    monkeypatch.setattr(gram_cache, "_ALL_AT_ONCE", 4)
+    monkeypatch.setattr(gram_cache, "_FEW_ENTRIES", 60)
+
+    def quick(n, p, layout=np.asarray, **more):
+        return GramCache(Design(layout(np.ones((n, p))), **more)).quick
+
+    assert quick(6, 10)
+    assert not quick(6, 11)  # 66 entries
+    assert not quick(5, 5)
+    assert not quick(3, 4)  # all at once
+    assert quick(3, 18)
+    assert not quick(3, 19)  # more than six for each row
+    assert quick(12, 5, sparse.csc_array)
+    assert not quick(13, 5, sparse.csc_array)
+    assert not quick(12, 5, sparse.csc_array, weights=np.ones(12))

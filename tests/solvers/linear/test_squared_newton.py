@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.linear import classifier, regressor
 from mercer.solvers.base import Budget
+from mercer.solvers.linear import squared_newton
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.squared_newton import SquaredNewton, is_small
 
@@ -99,3 +100,31 @@ def test_large_and_other_problems_are_for_others():
     assert not is_small(hinge, hinge.rows(gram))
     gram, problem = next(problems(200, 200, 1.0))
     assert not is_small(problem, problem.rows(gram))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_another_method_goes_on_where_the_gap_is_too_large(scale, monkeypatch):
+    (gram, problem), _ = problems(40, 3, 1.0)
+    asked = []
+
+    class Other(LinearNewton):
+        def run(self, *arguments):
+            asked.append(1)
+            return super().run(*arguments)
+
+    def ends(square, primal, tol, gap):
+        asked.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                squared_newton, "_minimise", lambda *_: (3, scale * square, scale * primal)
+            )
+            SquaredNewton(Other(0)).solve(problem, gram, Budget(tol=tol, gap=gap))
+        return not asked
+
+    # Half the square of the gradient, as a share of the objective.
+    assert ends(0.02, 10.0, 1.01e-3, np.inf)
+    assert not ends(0.02, 10.0, 0.99e-3, np.inf)
+    assert not ends(0.02, 10.0, 1.01e-3, 0.99e-3)
+    assert ends(0.02, 10.0, 1.01e-3, 1.01e-3)
+    assert ends(0.02, 0.0, 1.01e-2 * scale, np.inf)
+    assert not ends(0.02, 0.0, 0.99e-2 * scale, np.inf)

@@ -109,3 +109,39 @@ def test_a_certificate_knows_the_biases():
     machine.settle()
     machine.intercept_ = machine.intercept_ + np.array([0.5, 0.0, -0.5])
     assert certify(machine, iris.data, iris.target).relative_gap > 1e-3
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_starts_and_limits(machine):
+    random = np.random.default_rng(4)
+    X = random.normal(size=(24, 2))
+    labels = np.arange(24) % 3
+    problem = BiasedMulticlass(machine(labels, np.full(24, 1.0), 3))
+    gram = Gram(RBF(gamma=0.5), X)
+    best = BiasedJointSolver().solve(problem, gram, Budget(tol=1e-5))
+    assert best.status == "optimal"
+    assert np.abs(best.value.alpha.sum(axis=0)).max() <= 1e-9
+    # A constant in all biases changes nothing, and an answer is no worse a start for it.
+    again = [
+        BiasedJointSolver().solve(
+            problem,
+            gram,
+            Budget(tol=1e-4),
+            JointAnswer(best.value.alpha, best.value.biases + shift),
+        )
+        for shift in (0.0, 5.0)
+    ]
+    for found in again:
+        assert found.status == "optimal"
+        assert found.statistics.iterations <= best.statistics.iterations / 4
+        np.testing.assert_allclose(
+            found.value.biases - found.value.biases.mean(),
+            best.value.biases - best.value.biases.mean(),
+            atol=0.05,
+        )
+        assert abs(found.value.biases.mean()) <= 1e-6
+    cut = BiasedJointSolver().solve(problem, gram, Budget(tol=1e-9, max_iter=30))
+    assert cut.status == "max_iter"
+    assert 30 <= cut.statistics.iterations <= 60
+    stopped = BiasedJointSolver().solve(problem, gram, Budget(tol=1e-9, monitor=lambda _: True))
+    assert stopped.status == "interrupted"
