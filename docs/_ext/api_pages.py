@@ -151,7 +151,8 @@ def _keep_bars(app, what, name, obj, options, lines):
 def _unlink(app, what, name, obj, options, lines):
     """Leave the words of links into scikit-learn's guide and glossary, which are not here."""
     if (getattr(obj, "__module__", None) or "").startswith("sklearn"):
-        text = re.sub(r":(?:ref|term):`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", "\n".join(lines))
+        text = re.sub(r":ref:`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", "\n".join(lines))
+        text = re.sub(r":term:`([^`<]*?)\s*(?:<[^>]*>)?`", r"``\1``", text)
         lines[:] = text.split("\n")
 
 
