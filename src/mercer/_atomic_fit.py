@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from inspect import getattr_static
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 _FITS = ("fit", "partial_fit", "fit_transform", "fit_predict")
 """The methods of scikit-learn's grammar that change an estimator."""
+_ANSWERS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+"""The methods of that grammar that take new data."""
 
 
 class AtomicFit:
@@ -35,6 +38,11 @@ class AtomicFit:
             if isinstance(vars(cls).get(name), FunctionType):
                 setattr(cls, name, atomic(vars(cls)[name]))
         super().__init_subclass__(**options)
+        for name in _ANSWERS:
+            # Also those of scikit-learn's classes, which many machines have taken over.
+            method = getattr_static(cls, name, None)
+            if isinstance(method, FunctionType) and not hasattr(method, _TOLD):
+                setattr(cls, name, _without_dates(method))
 
     def _takes_vectors(self) -> bool:
         """Whether the data are rows of numbers, and not whatever a kernel compares."""
@@ -52,9 +60,7 @@ def atomic(method: Method) -> Method:
     def fit(self: Any, *args: Any, **options: Any) -> Any:
         if sys.platform != "win32" and getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY:
             _memory.require_reserve(type(self).__name__)
-        X = args[0] if args else options.get("X")
-        if getattr(getattr(X, "dtype", None), "kind", "") in _DATES and self._takes_vectors():
-            raise _no_numbers(self)
+        _check_numbers(self, args[0] if args else options.get("X"))
         # ``copy`` goes through pickling, which takes its time.
         worker = object.__new__(type(self))
         worker.__dict__.update(self.__dict__)
@@ -76,9 +82,30 @@ def atomic(method: Method) -> Method:
     return fit  # type: ignore[return-value]
 
 
+def _without_dates(method: Method) -> Method:
+    """Let a method refuse new data with dates, as a fit does."""
+
+    @wraps(method)
+    def answer(self: Any, *args: Any, **options: Any) -> Any:
+        _check_numbers(self, args[0] if args else options.get("X"))
+        try:
+            return method(self, *args, **options)
+        except DTypePromotionError as error:
+            raise _no_numbers(self) from error
+
+    setattr(answer, _TOLD, True)
+    return answer  # type: ignore[return-value]
+
+
+_TOLD = "_refuses_dates"
 _DATES = ("M", "m")
 """The kinds of NumPy's dates and durations. Their numbers depend on a unit that nothing carries
 along: days of a fit would be compared with nanoseconds of a prediction."""
+
+
+def _check_numbers(estimator: Any, X: Any) -> None:
+    if getattr(getattr(X, "dtype", None), "kind", "") in _DATES and estimator._takes_vectors():
+        raise _no_numbers(estimator)
 
 
 def _no_numbers(estimator: Any) -> InvalidType:

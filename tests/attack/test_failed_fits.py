@@ -124,6 +124,21 @@ def test_dates_beside_numbers_are_no_numbers():
             machine.fit(frame, np.resize(data.y, 18))
 
 
+@pytest.mark.parametrize("name", ["SVC-0", "Ridge-0", "PCA-0", "LogisticRegression-0"])
+def test_dates_among_new_data_are_no_numbers(name):
+    """Also where the method that takes them is scikit-learn's own."""
+    machine, data = make(name)
+    numbers = np.random.default_rng(0).normal(size=(18, 2))
+    machine.fit(numbers, np.resize(data.y, 18))
+    mixed = pd.DataFrame({"a": np.arange(18.0), "b": pd.date_range("2020-01-01", periods=18)})
+    dates = np.arange(36).reshape(18, 2).astype("datetime64[D]")
+    methods = ("predict", "decision_function", "transform")
+    for method in (getattr(machine, name) for name in methods if hasattr(machine, name)):
+        for new in (mixed, dates):
+            with pytest.raises(InvalidType, match="X holds dates or durations"):
+                method(new)
+
+
 def test_dates_are_categories_to_a_kernel_that_compares_those():
     days = np.arange(6).astype("datetime64[D]")[:, None]
     y = [0, 1, 0, 1, 0, 1]

@@ -277,6 +277,14 @@ def test_widths_whose_squares_vanish(width):
         RBF(**width)([[1.0], [2.0]])
 
 
+@pytest.mark.parametrize(
+    "kernel", [Laplacian(length_scale=[1e-320, 1.0]), Periodic(length_scale=[1e-160, 1.0])]
+)
+def test_slopes_along_widths_whose_squares_vanish(kernel):
+    with raises(InvalidParameter, "beyond the range of floating-point numbers"):
+        dict(kernel.gradients([[1.0, 0.0], [2.0, 1.0]]))
+
+
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_unknown_heuristics_and_bad_length_scales(kind):
     name = kind.__name__

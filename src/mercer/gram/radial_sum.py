@@ -14,6 +14,7 @@ from mercer import _fast, _parallel
 from mercer._typing import Array
 from mercer.kernels.algebra import Product, Scaled, Sum
 from mercer.kernels.base import Kernel
+from mercer.kernels.parameters import inverse_power
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import Constant, White
 from mercer.kernels.vectors.radial import Radial
@@ -229,7 +230,7 @@ class _Distance(_Same):
         elif widths[0].endswith("gamma"):
             scaled, rate = a, 2 * found[0]
         else:
-            scaled, rate = a, found[0] ** -2
+            scaled, rate = a, inverse_power(kernel, float(found[0]), 2)
         s = _fast.pairwise.scaled_distances(scaled, b, rate, b is scaled)
         if self._many and self._is_exponential:
             return TermValues(self.factor(values), kernel.profile(s), None, scaled)

@@ -19,6 +19,7 @@ from mercer._typing import Array, Index, Matrix
 from mercer.exceptions import InvalidInput, NumericalOverflow
 from mercer.kernels.compressed_rows import CompressedRows
 from mercer.kernels.encoders import Encoder, VectorEncoder
+from mercer.kernels.parameters import inverse_power
 from mercer.kernels.points import Points, Vectors
 from mercer.kernels.tables.columns import ColumnEncoder
 
@@ -334,7 +335,9 @@ class PeriodSlope(VectorStatistic):
         for j in range(a.dimension) if self.column is None else [self.column]:
             angle = (left[:, j, None] - right[:, j]) * a.dtype.type(2 * np.pi / self.period)
             slope = angle * np.sin(angle)
-            result += slope if self.scales is None else slope * a.dtype.type(self.scales[j] ** -2)
+            if self.scales is not None:
+                slope *= a.dtype.type(inverse_power("Periodic", self.scales[j], 2))
+            result += slope
         return result
 
     def diagonal(self, a: Vectors) -> Array:

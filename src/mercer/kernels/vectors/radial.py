@@ -306,7 +306,7 @@ class Radial(Bandwidth):
             slope = self.derivative(s)
             column = int(name[len("length_scale[") : -1])
             part = values[self.statistic.along(column)]
-            slope *= part * part.dtype.type(self.scales[column] ** -self.power)
+            slope *= part * part.dtype.type(self._column_rate(column))
         return self.width_gradient(name.partition("[")[0], slope)
 
     def slopes(
@@ -323,8 +323,13 @@ class Radial(Bandwidth):
                 continue
             column = int(name[len("length_scale[") : -1])
             slope = values[self.statistic.along(column)] * shared
-            slope *= slope.dtype.type(-self.power * self.scales[column] ** -self.power)
+            slope *= slope.dtype.type(-self.power * self._column_rate(column))
             yield name, slope
+
+    def _column_rate(self, column: int) -> float:
+        """Return 1/ℓᵖ of a column that has a scale of its own."""
+        assert self.scales is not None
+        return inverse_power(self, self.scales[column], self.power)
 
     def _scaled(self, values: Values) -> Array:
         rate = self.rate
