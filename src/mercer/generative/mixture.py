@@ -199,8 +199,9 @@ class GaussianMixture(FittedByEM):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if len(X) < self.n_components:
             raise InvalidInput(
-                f"GaussianMixture: n_components={self.n_components} needs as many rows at least, "
-                f"but X has n_samples={len(X)}. Use fewer components."
+                "GaussianMixture: Expected n_samples >= n_components: "
+                f"n_components={self.n_components} needs as many rows at least, but X has "
+                f"n_samples={len(X)}. Use fewer components."
             )
 
         def step(mixture: _Mixture) -> tuple[float, Callable[[], _Mixture]]:

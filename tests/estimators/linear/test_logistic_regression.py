@@ -8,6 +8,7 @@ from scipy import optimize, sparse
 from scipy.special import softmax
 from sklearn import linear_model
 from sklearn.callback.tests._utils import RecordingCallback
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import InvalidInput, InvalidParameter, LogisticRegression, certify
@@ -257,3 +258,12 @@ def test_callbacks_hear_of_every_step(capfd):
     assert heard.count_hooks("teardown") == 1
     LogisticRegression(verbose=1).fit(X, y)
     assert "LogisticRegression" in capfd.readouterr().err
+
+
+def test_few_sparse_rows_have_the_answer_of_dense_ones():
+    """To the last digit: ensembles and searches that are given one or the other agree."""
+    X, y = load_iris(return_X_y=True)
+    dense = LogisticRegression(max_iter=1000).fit(X, y)
+    few = LogisticRegression(max_iter=1000).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_array_equal(few.coef_, dense.coef_)
+    np.testing.assert_array_equal(few.intercept_, dense.intercept_)

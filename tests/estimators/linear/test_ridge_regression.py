@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import sklearn.linear_model as reference
 from scipy import sparse
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import InvalidParameter, Ridge, certify
 from mercer.estimators.linear.centred import Centred
@@ -121,3 +123,25 @@ def test_products_in_float32_lose_no_digits_that_float32_has(spread, far):
     long.coef_ = long.coef_.astype(np.float32)
     rounded = certify(long, X.astype(np.float64), y)
     assert short.certificate_.relative_gap <= 2 * rounded.relative_gap + 1e-9
+
+
+@pytest.mark.parametrize("solver", ["lsqr", "sag", "saga"])
+def test_rounds_that_are_asked_for_are_taken(solver):
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        short = Ridge(solver=solver, max_iter=3, tol=1e-12).fit(X, y)
+    assert short.n_iter_ == 3
+    assert short.certificate_.status == "max_iter"
+    long = Ridge(solver=solver, max_iter=100).fit(X, y)
+    assert 3 < long.n_iter_ < 100
+    assert long.certificate_.optimal
+    np.testing.assert_allclose(long.coef_, Ridge().fit(X, y).coef_, rtol=1e-2)
+
+
+def test_loose_sag_on_sparse_data_warns_as_in_scikit_learn():
+    X = sparse.random(20, 5, 0.5, format="csr", random_state=0)
+    y = np.arange(20.0)
+    for library in (Ridge, reference.Ridge):
+        with pytest.warns(UserWarning, match='"sag" solver requires'):
+            library(solver="sag", tol=1e-3).fit(X, y)
+    Ridge(solver="sag").fit(X, y)

@@ -241,3 +241,5 @@ def test_unchecked_rows_have_to_be_in_fortran_order():
             library(alpha=0.1).fit(X, y, check_input=False)
     with pytest.raises(InvalidInput, match="Fortran order"):
         Lasso().fit(X, y, check_input=False)
+    for library in (Lasso, reference.Lasso):  # weights make a copy, and that in the right order
+        library().fit(X, y, sample_weight=np.ones(len(X)), check_input=False)

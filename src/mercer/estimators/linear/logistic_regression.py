@@ -69,6 +69,9 @@ UNFINISHED = {
     "saga": "The max_iter was reached which means the coef_ did not converge",
 }
 """scikit-learn's solvers, and what each says when it stops early: filters of warnings know it."""
+_LITTLE = 1 << 16
+"""Numbers up to which sparse rows are made dense: that costs no more, and the answer is the same in
+all its digits."""
 
 
 @parameters
@@ -303,6 +306,8 @@ def pose(
     liblinear = model.solver == "liblinear" and model.fit_intercept
     if len(kept) < len(weights):
         X, labels, weights = X[kept], labels[kept], weights[kept]
+    if sparse.issparse(X) and X.shape[0] * X.shape[1] <= _LITTLE:
+        X = X.toarray()
     costs = weights if free else price.C * weights
     intercept = model.fit_intercept and not liblinear
     constant = float(model.intercept_scaling) if liblinear else 0.0

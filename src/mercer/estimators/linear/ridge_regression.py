@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
@@ -18,6 +19,7 @@ from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnRegressor
 from mercer.estimators.judged import JudgedFunctions, Training
+from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range
@@ -26,14 +28,22 @@ from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.problems.certificate import Certificate
-from mercer.problems.elastic_net import in_units
-from mercer.solvers.base import Budget, Status
+from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
+from mercer.solvers.base import Budget, Solver, Status
 from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent
-from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
+from mercer.solvers.linear.least_squares import (
+    LeastSquaresRounds,
+    PlainLeastSquares,
+    RidgeFactors,
+)
 
 _SAME_FIT = 1e-3
 """Share of the largest target by which answers of the fit, perhaps in float32, may differ."""
+_ROUNDS = ("lsqr", "sag", "saga")
+"""Solvers that count rounds in scikit-learn."""
+_SLOW_SAG = 1e-4
+"""Tolerances above it end the rounds of scikit-learn's ``"sag"`` too soon for an intercept."""
 _SURE = 1e-9
 """What a leverage lacks of 1 at least where a row is not alone in what it determines."""
 
@@ -48,7 +58,8 @@ class Ridge(
 
     A drop-in for :class:`sklearn.linear_model.Ridge`. Here λ of textbooks is α. Cholesky factors
     of the smaller of XᵀX and XXᵀ solve it, a singular value decomposition where α is next to
-    nothing, conjugate gradients on large sparse data, coordinate descent for weights ≥ 0.
+    nothing, conjugate gradients on large sparse data, coordinate descent for weights ≥ 0. LSQR is
+    taken where its rounds are asked for.
 
     Parameters
     ----------
@@ -63,7 +74,8 @@ class Ridge(
     tol : float
         The relative gap at the end of an iterative method is at most tol/100.
     solver : str
-        A name of scikit-learn's; the method is chosen by the data.
+        A name of scikit-learn's; the method is chosen by the data. ``"lsqr"``, ``"sag"`` and
+        ``"saga"`` with a ``max_iter`` are LSQR, of so many rounds at most.
     positive : bool
         Whether weights have to be 0 or more.
     random_state
@@ -143,7 +155,7 @@ class Ridge(
             data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
             alphas = self._read_alphas(data.Y.shape[1])
             bounded = ElasticNetDescent(GramCache(data.design))
-            free = PlainLeastSquares() if self.positive else RidgeFactors(data.design)
+            free = self._free_method(data)
             solutions = []
             for target, a in enumerate(alphas):
                 problem = data.problem(target, 0.0, float(a), self.positive)
@@ -163,7 +175,7 @@ class Ridge(
             self.intercept_ = X.dtype.type(intercepts[0]) if y.ndim == 1 else intercepts
         rounds = np.array([solution.statistics.iterations for solution in solutions])
         # One factorisation is one round of a method that has rounds in scikit-learn.
-        counted = self.positive or self.solver in ("lsqr", "sag", "saga")
+        counted = self.positive or self.solver in _ROUNDS
         self.n_iter_: Any = np.maximum(rounds, 1) if counted else None
         usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
         chosen = "lbfgs" if self.positive else usual
@@ -222,6 +234,29 @@ class Ridge(
                 "Please set the solver to 'auto' or 'lsqr', 'sparse_cg', 'sag', 'lbfgs' or set "
                 "`fit_intercept=False`"
             )
+
+        if (
+            is_sparse
+            and self.fit_intercept
+            and self.solver == "sag"
+            and self.max_iter is None
+            and self.tol > _SLOW_SAG
+        ):
+            warnings.warn(
+                '"sag" solver requires many iterations in scikit-learn to fit an intercept with '
+                'sparse inputs: there, set a low "tol" and a high "max_iter", or the solver to '
+                '"auto" or "sparse_cg". Here the method is chosen by the data.',
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+
+    def _free_method(self, data: Centred) -> Solver[LassoProblem, LassoAnswer]:
+        """Return what solves problems without bounds of the weights, or without a penalty."""
+        if self.positive:
+            return PlainLeastSquares()
+        if self.max_iter is not None and self.solver in _ROUNDS:
+            return LeastSquaresRounds()
+        return RidgeFactors(data.design)
 
     def _read_alphas(self, targets: int) -> Array:
         alphas = np.asarray(self.alpha, np.float64).ravel()

@@ -151,7 +151,8 @@ class ElasticNet(
     ) -> Any:
         """Fit the weights to the rows of X and their targets y, one column for each target.
 
-        With ``check_input=False`` X and y are taken as arrays of numbers, X in Fortran order.
+        With ``check_input=False`` X and y are taken as arrays of numbers, X in Fortran order where
+        there are no weights of rows.
         """
         if self.alpha == 0:
             warnings.warn(
@@ -171,7 +172,8 @@ class ElasticNet(
                 y_numeric=True,
             )
         else:
-            _check_order(X)
+            if sample_weight is None or isinstance(sample_weight, Number):
+                _check_order(X)
             check_squares(X, "X")
             check_squares(y, "y")
         weights = self._read_weights(X, sample_weight)
@@ -293,7 +295,10 @@ class Lasso(ElasticNet):
 
 
 def _check_order(X: Matrix) -> None:
-    """Refuse dense X by rows where nothing else is checked, as in scikit-learn."""
+    """Refuse dense X by rows where nothing else is checked, as in scikit-learn.
+
+    Weights of rows make a copy there, and a copy has the order that is needed.
+    """
     if not sparse.issparse(X) and not X.flags.f_contiguous:
         raise InvalidInput(
             "With check_input=False a dense X has to be in Fortran order, one column after the "

@@ -181,6 +181,15 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
         return found.x[: X.shape[1]] if found.rank == A.shape[1] else None
 
 
+class LeastSquaresRounds(FeatureSolver[LassoProblem, LassoAnswer]):
+    """min ½‖y − Xw‖² + ½λ₂‖w‖² by LSQR, for those who ask for its rounds."""
+
+    def run(
+        self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
+    ) -> Outcome[LassoAnswer]:
+        return _by_lsqr(problem, problem.design(gram), budget)
+
+
 def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:
     """LSQR on the centred operator, until the relative gap is below ``tol``."""
     operator = sparse_linalg.LinearOperator(
