@@ -2,13 +2,16 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mercer
 from mercer import Study
+from mercer.cli.fit import _verdict
 from mercer.data import table_path
+from mercer.report.record import MeasuredScore, Reference
 from tests.cli.command import good, mercer as run
 
 
@@ -220,3 +223,17 @@ def test_names_of_files(out, names, tmp_path):
         "penguins.mercer",
         "penguins.html",
     ]
+
+
+def test_the_verdict_claims_no_more_than_was_compared():
+    def words(references):
+        score = MeasuredScore("Accuracy", 0.8, 0.7, 0.9, 0.5, "percent", True, "", "")
+        record = SimpleNamespace(trust="yes", folds=0, scores=[score], references=references)
+        return _verdict(SimpleNamespace(record=record))
+
+    linear = Reference("logistic regression", 0.6, 0.2, 0.1, 0.3, 0.1)
+    assert words([]).startswith("better than guessing")
+    assert words([linear]) == (
+        "better than the usual methods, on these test rows; no forest was tried"
+    )
+    assert words([linear, linear]) == "better than the usual methods, on these test rows"

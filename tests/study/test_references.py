@@ -10,7 +10,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import mercer
 from mercer import Study
 from mercer.study.plan import make_plan
-from mercer.study.references import NoReference, UsualColumns, fit_references
+from mercer.study.references import (
+    NO_TIME,
+    NoReference,
+    UsualColumns,
+    fit_references,
+    usual_methods,
+)
 from mercer.study.study import run
 from tests.report.cases import heart as heart_arrays
 
@@ -160,3 +166,17 @@ def test_a_search_that_was_stopped_has_no_time_for_them():
         study = Study.fit("heart", time_limit=1e-4)
     assert study.record.references == []
     assert any("no time left" in note for note in study.notes)
+    # Nobody knows what else would have reached: that is no green verdict.
+    assert study.record.trust == "caution"
+    assert NO_TIME in study.record.verdict
+
+
+def test_a_contest_that_reached_its_limit_has_left_time_for_them():
+    plan = make_plan("diabetes", kernel="linear(bmi)", cv=2)
+    X, y = plan.rows(plan.train), plan.y[plan.train]
+    notes = []
+    found = usual_methods(plan, X, y, "time limit", 1e4, notes)
+    assert [each.name for each in found] == ["ridge regression", "random forest"]
+    assert notes == []
+    assert usual_methods(plan, X, y, "interrupted", 1e4, notes) == []
+    assert notes == [NO_TIME]

@@ -287,10 +287,11 @@ def _verdict(study: Study) -> str:
     record = study.record
     if record.trust != "yes":
         return record.verdict
+    rows = _judged_on(study) if record.folds else "these test rows"
     if record.references:
-        rows = _judged_on(study) if record.folds else "these test rows"
-        return f"{phrases.rank(record.scores[0], record.references).lower()}, on {rows}"
-    return "can be trusted as far as new rows resemble these"
+        alone = "; no forest was tried" if len(record.references) == 1 else ""
+        return f"{phrases.rank(record.scores[0], record.references).lower()}, on {rows}{alone}"
+    return f"better than guessing, on {rows}; the usual methods were not tried beside it"
 
 
 def _other_doubts(study: Study) -> list[str]:

@@ -10,8 +10,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A CSV, Parquet, JSON-lines, LIBSVM, FASTA or .ts file, or a data set that comes with "
-        "mercer: heart, diabetes, penguins, reviews, promoters, splice, gunpoint.",
+        help="A CSV, Excel, Parquet, JSON-lines, LIBSVM, FASTA or .ts file, or a data set that "
+        "comes with mercer: heart, diabetes, penguins, reviews, promoters, splice, gunpoint.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer fit has written.")]

@@ -20,7 +20,7 @@ from mercer.study.costs import class_costs, costs_in_words
 from mercer.study.cross_validation import judge_by_folds
 from mercer.study.nonconformity import answers_to, in_words, scores_of, with_promise
 from mercer.study.plan import Plan, check_time_limit
-from mercer.study.references import usual_methods
+from mercer.study.references import NO_TIME, usual_methods
 from mercer.study.searching import final_model, last_step, search_machine, why_stopped
 from mercer.study.suspicions import suspicions
 from mercer.study.watching import Watch, as_part, noted
@@ -85,6 +85,7 @@ def _carry_out(
         )  # fmt: skip
     with finishing():
         doubts = suspicions(plan.table, plan.chosen_rows)
+        doubts += [NO_TIME] * (NO_TIME in notes)
         machine = last_step(model)
         kernel = _kernel_in_words(machine, plan)
         seconds = time.perf_counter() - plan.began

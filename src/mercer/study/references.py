@@ -27,6 +27,9 @@ TREES = 100
 """Trees of a forest: scikit-learn's default."""
 FEWEST_TREES = 20
 """Fewer trees are not what people call a forest."""
+UNTRIED = "The usual methods were not tried beside the model: "
+NO_TIME = f"{UNTRIED}there was no time left."
+"""A doubt about a model: nobody knows what else would have reached."""
 _FIRST_TREES = 4
 """Trees that are grown to see how long a tree takes."""
 _DENSE_CELLS = 5_000_000
@@ -42,14 +45,19 @@ class NoReference(Exception):
 def usual_methods(
     plan: Plan, X: Objects, y: Targets, stopped: str, time_limit: float | None, notes: list[str]
 ) -> list[FittedReference]:
-    """Fit references to the training rows, or note why they were not tried."""
+    """Fit references to the training rows, or note why they were not tried.
+
+    A contest that reached its limit has left some of the time for them.
+    """
     seconds = MOST_SECONDS
     if time_limit is not None:
         seconds = min(seconds, SHARE_OF_LIMIT * time_limit)
+    late = time_limit is not None and time.perf_counter() > plan.began + time_limit
+    if stopped == "interrupted" or (stopped and late):
+        notes.append(NO_TIME)
+        return []
     why = ""
-    if stopped:
-        why = "there was no time left"
-    elif len(plan.table) > MOST_ROWS:
+    if len(plan.table) > MOST_ROWS:
         why = f"the table has {len(plan.table):,} rows, and they would take long"
     if not why:
         try:
@@ -65,7 +73,7 @@ def usual_methods(
             return fitted
         except NoReference as found:
             why = str(found)
-    notes.append(f"The usual methods were not tried beside the model: {why}.")
+    notes.append(f"{UNTRIED}{why}.")
     return []
 
 
