@@ -80,6 +80,9 @@ def test_it_stops_at_the_limit_and_is_drawn():
     ("arguments", "error", "message"),
     [
         ((K, np.zeros(N)), InvalidInput, "list of"),
+        ((K, np.where(np.arange(N) == 3, 0.5, Y)), InvalidInput, "list of"),
+        ((K, np.stack([Y, Y])), InvalidInput, "list of"),
+        ((K[:0, :0], Y[:0]), InvalidInput, "list of"),
         ((K[:3], Y), InvalidInput, "has to be 60 × 60"),
         ((K * np.nan, Y), InvalidInput, "finite"),
         ((K, Y, 0.0), InvalidParameter, "C=0.0"),

@@ -1,0 +1,55 @@
+"""The course of a training and the rule of Adam, epoch by epoch and by the formula."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mercer.solvers.network.stochastic import Adam, TrainingCourse
+
+
+def test_epochs_without_a_gain_are_counted():
+    course = TrainingCourse()
+    waited = []
+    for loss in (1.0, 0.95, 0.8, 0.75, 0.9, 0.6):
+        course.loss = loss
+        course.improves(0.1)
+        waited.append(course.waited)
+    # 0.8 and 0.6 are by more than 0.1 below the best before them.
+    assert waited == [0, 1, 0, 1, 2, 0]
+    assert course.best_loss == 0.6
+
+
+def test_scores_are_counted_and_the_best_is_told():
+    course = TrainingCourse()
+    best, waited = [], []
+    for score in (0.5, 0.55, 0.7, 0.7, 0.6, 0.81):
+        best.append(course.scores_best(score, 0.1))
+        waited.append(course.waited)
+    assert best == [True, True, True, False, False, True]
+    assert waited == [0, 1, 0, 1, 2, 0]
+    assert course.best_score == 0.81
+    assert course.scores == [0.5, 0.55, 0.7, 0.7, 0.6, 0.81]
+
+
+def test_adam_by_the_formula():
+    adam = Adam(
+        means=np.zeros(3), squares=np.zeros(3), learning_rate_init=0.1, beta_1=0.8, beta_2=0.9,
+        epsilon=1e-3,
+    )  # fmt: skip
+    w = np.array([1.0, -2.0, 0.5])
+    expected, m, v = w.copy(), np.zeros(3), np.zeros(3)
+    random = np.random.default_rng(0)
+    for t in range(1, 4):
+        g = random.normal(size=3)
+        mean = g / 5.0
+        m, v = 0.8 * m + 0.2 * mean, 0.9 * v + 0.1 * mean**2
+        rate = 0.1 * np.sqrt(1 - 0.9**t) / (1 - 0.8**t)
+        expected = expected - rate * m / (np.sqrt(v) + 1e-3)
+        adam.step(w, g.copy(), 0, 0.0, 5.0)
+        assert_allclose(w, expected, rtol=1e-12)
+        assert adam.learning_rate == pytest.approx(rate)
+    assert adam.t == 3
+    assert adam.stops()
+    assert adam.fits(3, np.dtype(np.float64))
+    assert not adam.fits(2, np.dtype(np.float64))
+    assert not adam.fits(3, np.dtype(np.float32))
