@@ -192,3 +192,11 @@ def test_compiled_loops_stay_in_bounds(tmp_path):
         check=False,
     )
     assert ran.stdout.strip() == "in bounds", ran.stderr
+
+
+def test_overflows_are_found_by_the_words_of_scikit_learn():
+    X = np.full((4, 2), 1e200)
+    with pytest.raises(InvalidInput, match=r"Scale X.*iterations resulted in non-finite parameter"):
+        ElasticNet().fit(X, np.arange(4.0))
+    with pytest.raises(InvalidInput, match=r"Scale X, for example by 1e-200\.$"):
+        Ridge().fit(X, np.arange(4.0))

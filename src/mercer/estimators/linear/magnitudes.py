@@ -25,10 +25,13 @@ def sum_of_squares(values: Array) -> float:
         return float(np.einsum("i,i->", flat, flat))
 
 
-def check_squares(values: Matrix, name: str, weights: Array | None = None) -> None:
+def check_squares(
+    values: Matrix, name: str, weights: Array | None = None, known_as: str = ""
+) -> None:
     """Refuse data whose squares, times the weights of rows, float64 does not hold.
 
-    Inner products of columns, of rows and with targets are then finite too.
+    Inner products of columns, of rows and with targets are then finite too. ``known_as`` is what
+    scikit-learn says of such data.
     """
     stored = values.data if sparse.issparse(values) else values
     if stored.dtype != np.float64:
@@ -42,7 +45,7 @@ def check_squares(values: Matrix, name: str, weights: Array | None = None) -> No
         f"{name} has numbers up to {largest:.2g}, and the squares of its numbers"
         f"{'' if weights is None else ', times sample_weight,'} add up to more than "
         f"{LARGEST_SQUARES:g}, which floating-point numbers cannot compute with. Scale {name}, for "
-        f"example by {1 / largest:.0e}."
+        f"example by {1 / largest:.0e}." + (f' In scikit-learn: "{known_as}".' if known_as else "")
     )
 
 

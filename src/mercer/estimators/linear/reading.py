@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ class QuickReading(CheckedParameters):
     """
 
     n_features_in_: int
+    overflow_known_as: ClassVar[str] = ""
+    """What scikit-learn says of numbers whose squares overflow: some look for its words."""
 
     def _read_rows(self, X: Objects, y: Targets, labels: bool, **how: Any) -> tuple[Any, Any]:
         """Return rows and their targets, or their ``labels``, with squares that float64 holds.
@@ -42,9 +44,9 @@ class QuickReading(CheckedParameters):
             self.__dict__.pop("feature_names_in_", None)
             return X, y
         X, y = validate_data(self, X, y, **how)
-        check_squares(X, "X")
+        check_squares(X, "X", known_as=self.overflow_known_as)
         if not labels:
-            check_squares(y, "y")
+            check_squares(y, "y", known_as=self.overflow_known_as)
         return X, y
 
 

@@ -114,6 +114,7 @@ class ElasticNet(
     STATE: ClassVar[State] = {**LINEAR, "dual_gap_": Maybe(CONSTANTS)}
     check_state = check_weights
 
+    overflow_known_as = "Coordinate descent iterations resulted in non-finite parameter values"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0, None, closed="left")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
@@ -174,8 +175,8 @@ class ElasticNet(
         else:
             if sample_weight is None or isinstance(sample_weight, Number):
                 _check_order(X)
-            check_squares(X, "X")
-            check_squares(y, "y")
+            check_squares(X, "X", known_as=self.overflow_known_as)
+            check_squares(y, "y", known_as=self.overflow_known_as)
         weights = self._read_weights(X, sample_weight)
         # The certificate scales the weights of its own.
         given = np.ones(X.shape[0]) if weights is None else np.asarray(sample_weight, np.float64)
