@@ -16,6 +16,10 @@ from mercer.problems.curvature import EPSILON
 from mercer.problems.design_products import DesignProducts, square_bound, sum_bound
 
 
+_LONG_ROWS = 128
+"""Columns from which on Wᵀ Xᵀ is faster than X W, though its values have to change their order."""
+
+
 class LinearAnswer(NamedTuple):
     """Weights of the columns, and multipliers of the rows; a column for each class of several."""
 
@@ -48,12 +52,21 @@ class DesignRows:
 
     def dot(self, w: Array) -> Array:
         """Return w·x̃ᵢ for every row; ``w`` may have several columns, one for each machine."""
-        z: Array = self.X @ w[: self.X.shape[1]]
+        W = w[: self.X.shape[1]]
+        several = W.ndim == 2 and not sparse.issparse(self.X)
+        if several and len(W) >= _LONG_ROWS:
+            z: Array = np.ascontiguousarray((W.T @ self.X.T).T)
+        else:
+            z = self.X @ W
         return z + self.constant * w[-1] if self.constant else z
 
     def combine(self, beta: Array) -> Array:
         """Return Σ βᵢ x̃ᵢ; ``beta`` may have several columns, one for each machine."""
-        total: Array = self._transposed @ beta
+        if beta.ndim == 2 and not sparse.issparse(self.X):
+            # BLAS is faster with the few columns in front.
+            total: Array = np.ascontiguousarray((beta.T @ self.X).T)
+        else:
+            total = self._transposed @ beta
         if not self.constant:
             return total
         return np.concatenate([total, self.constant * beta.sum(axis=0, keepdims=True)])
