@@ -15,7 +15,6 @@ from mercer.problems.certificate import Certificate
 from mercer.problems.curvature import EPSILON
 from mercer.problems.design_products import DesignProducts, square_bound, sum_bound
 
-
 _LONG_ROWS = 128
 """Columns from which on Wᵀ Xᵀ is faster than X W, though its values have to change their order."""
 
