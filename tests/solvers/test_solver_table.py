@@ -365,7 +365,7 @@ TABLE = [
     Row(LinearNewton(0), linear.classifier(SIGNS, ONES, False, 1.0), features),
     Row(LinearNewton(0), linear.regressor(TARGETS, ONES, 0.1, False, 1.0), features),
     *(
-        Row(KinkedNewton(0, LinearNewton(0)), problem, features)
+        Row(KinkedNewton(LinearNewton(0)), problem, features)
         for problem in (
             linear.classifier(SIGNS, ONES, False, 1.0),
             linear.regressor(TARGETS, ONES, 0.1, False, 1.0),

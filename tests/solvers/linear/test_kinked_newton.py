@@ -22,7 +22,7 @@ class _Nobody(LinearNewton):
         raise AssertionError("the compiled call was not enough")
 
 
-ALONE = KinkedNewton(0, _Nobody(0))
+ALONE = KinkedNewton(_Nobody(0))
 
 
 def problems(rows, columns, C, ties=False):
@@ -84,13 +84,11 @@ def _by_clarabel(X, problem):
 def test_where_it_is_not_enough_another_method_goes_on():
     for gram, problem in problems(300, 12, 1e3):
         few = BUDGET.but(max_iter=3)
-        found = KinkedNewton(0, LinearNewton(0)).solve(problem, gram, few)
+        found = KinkedNewton(LinearNewton(0)).solve(problem, gram, few)
         assert found.status == "max_iter"
         assert found.statistics.iterations <= 3
         stopped = BUDGET.but(monitor=lambda violation: True)
-        assert (
-            KinkedNewton(0, LinearNewton(0)).solve(problem, gram, stopped).status == "interrupted"
-        )
+        assert KinkedNewton(LinearNewton(0)).solve(problem, gram, stopped).status == "interrupted"
 
 
 def test_large_and_other_problems_are_for_others():

@@ -50,7 +50,7 @@ def linear_solver(
     rows = problem.rows(gram)
     method = _method_for(problem, rows, seed)
     if has_small_kinks(problem, rows):
-        return KinkedNewton(seed, method)
+        return KinkedNewton(method)
     return SquaredNewton(method) if is_small(problem, rows) else method
 
 

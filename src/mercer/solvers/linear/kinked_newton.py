@@ -30,9 +30,11 @@ def has_small_kinks(problem: LinearProblem, rows: DesignRows) -> bool:
 
 @dataclass(frozen=True)
 class KinkedNewton(FeatureSolver[LinearProblem, LinearAnswer]):
-    """Dual descent, then stages of Newton's method; where that is not enough, another method."""
+    """Dual descent, then stages of Newton's method; where that is not enough, another method.
 
-    seed: int
+    Rows are shuffled the same way in every run, so that equal data have equal answers.
+    """
+
     otherwise: Solver[LinearProblem, LinearAnswer]
 
     def run(
@@ -42,7 +44,7 @@ class KinkedNewton(FeatureSolver[LinearProblem, LinearAnswer]):
             return self.otherwise.run(problem, gram, budget, start)
         rows = problem.rows(gram)
         w, beta = np.zeros(rows.columns), np.zeros(len(rows))
-        state = np.array([self.seed + 1], np.uint64)
+        state = np.ones(1, np.uint64)
         most = sys.maxsize if budget.max_iter < 0 else budget.max_iter
         with _parallel.one_blas_thread():
             steps, slope, gap = _fast.kinked_loss.minimise(
