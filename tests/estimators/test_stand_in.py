@@ -97,14 +97,11 @@ OWN = (
         LINEAR,
         least=100,
         known={
-            "test_enet_nonfinite_params": "numbers whose squares overflow are refused in words of "
-            "our own, before the first round",
             "test_lasso_dual_gap": "the gap of the test is rounding, 2e-15; ours is other rounding",
             "test_warm_start": "a first fit of few rounds spends some of them on larger penalties, "
             "which a warm start does not: 5 and 5 rounds are not 10",
         },
         limits={
-            "test_check_input_false": "data in any order are taken without checks too",
             "test_enet_copy_X_False_check_input_False": "X is never changed",
         },
     ),
@@ -113,13 +110,8 @@ OWN = (
         "linear_model.tests.test_ridge",
         LINEAR,
         least=400,
-        known={
-            "test_n_iter": "lsqr and sag are names only: a factorisation counts as one round",
-        },
         limits={
             "test_lbfgs_solver_error": "weights ≥ 0 are found where L-BFGS gives up",
-            "test_ridge_fit_intercept_sparse_sag": "an intercept on sparse data takes no rounds to "
-            "warn of",
         },
         left_out={"lbfgs_solver_consistency": "a private function alone"},
     ),
@@ -133,8 +125,6 @@ OWN = (
         },
         limits={
             "test_liblinear_dual_random_state": "nothing is random",
-            "test_liblinear_with_large_values": "large values do not freeze a fit",
-            "test_large_sparse_matrix": "64-bit indices are fine",
             "test_logistic_cv": "LogisticRegressionCV, which is scikit-learn's own, ends 2e-5 from "
             "the optimum, and 1e-6 is asked for",
             "test_logistic_cv_multinomial_score": "LogisticRegressionCV, which is scikit-learn's "
@@ -144,6 +134,7 @@ OWN = (
             "test_logistic_regression_callback_support_warning": "callbacks hear of all solvers",
         },
     ),
+    Suite("linear_model.tests.test_common", f"{LINEAR} {LOGISTIC}", least=20),
     Suite("linear_model.tests.test_perceptron", NETWORKS, least=6),
     Suite(
         "neural_network.tests.test_mlp",
@@ -179,10 +170,6 @@ OWN = (
             "test_pca_svd_solver_auto": "it asks _fit_svd_solver for the randomised method, where "
             "mercer takes block Lanczos, whose answer is exact",
         },
-        left_out={
-            "test_pca_sparse": "two hundred variants that take minutes; test_pca.py has sparse "
-            "data of its own",
-        },
     ),
     Suite("decomposition.tests.test_kernel_pca", SUBSPACES, least=25),
     Suite(
@@ -199,11 +186,11 @@ OWN = (
             "test_check_weights": "the message there names the least weight as the greatest",
         },
         private={
-            "test_gaussian_mixture_precisions_init": "it calls _set_parameters and _initialize",
             "test_gaussian_mixture_all_init_does_not_estimate_gaussian_parameters": "it counts "
             "the calls of _estimate_gaussian_parameters",
         },
     ),
+    Suite("mixture.tests.test_mixture", "sklearn.mixture:GaussianMixture", least=2),
     Suite(
         "model_selection.tests.test_search",
         "sklearn.model_selection:GridSearchCV",
@@ -222,6 +209,7 @@ MADE_OF_ESTIMATORS = (
     Suite("feature_selection.tests.test_from_model", EVERY, least=8),
     Suite("semi_supervised.tests.test_self_training", EVERY, least=8),
     Suite("model_selection.tests.test_classification_threshold", EVERY, least=40),
+    Suite("model_selection.tests.test_validation", EVERY, least=40),
     Suite("metrics.tests.test_score_objects", EVERY, least=50),
     Suite("utils.tests.test_response", EVERY, least=20),
     Suite("tests.test_multiclass", EVERY, least=40),
@@ -235,9 +223,12 @@ MADE_OF_ESTIMATORS = (
         },
     ),
     Suite("tests.test_calibration", EVERY, least=50),
+    Suite("ensemble.tests.test_bagging", EVERY, least=60),
     Suite("ensemble.tests.test_voting", EVERY, least=10),
     Suite("ensemble.tests.test_stacking", EVERY, least=10),
     Suite("tests.test_pipeline", EVERY, least=10),
+    Suite("inspection.tests.test_partial_dependence", EVERY, least=60),
+    Suite("inspection.tests.test_permutation_importance", EVERY, least=4),
 )
 
 SUITES = (*OWN, *MADE_OF_ESTIMATORS)
@@ -285,7 +276,7 @@ def outcome_of(suite: Suite) -> Outcome:
 
 
 LONG = ("test_sparse", "test_sparse_coordinate_descent", "test_coordinate_descent", "test_ridge",
-        "test_logistic", "test_mlp", "test_gpr", "test_gaussian_mixture",
+        "test_logistic", "test_mlp", "test_gpr", "test_pca", "test_gaussian_mixture",
         "test_search")  # fmt: skip
 """Modules of hundreds of tests that take half a minute each: CI runs them among the attacks."""
 
