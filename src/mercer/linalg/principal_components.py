@@ -20,8 +20,8 @@ from mercer.linalg.lanczos import (
 )
 from mercer.linalg.scatter import scatter
 
-_CHUNK = 2048
-"""Rows whose squares are summed at once: some MB, far less than the data."""
+_CHUNK = 1 << 15
+"""Numbers whose squares are summed at once: in a cache, and few enough for sums in float32."""
 
 _HARMLESS = 100
 """Squared means of up to this many variances cost two digits of sixteen."""
@@ -183,12 +183,11 @@ class _Centred:
             spread = float(np.einsum("i,i->", flat, flat)) - means
             if means <= _HARMLESS * spread:
                 return float(spread / (n - 1))
-        chunks = range(0, n, _CHUNK)
-        total = sum(
-            float(np.square(self.X[i : i + _CHUNK] - self.mean).sum(dtype=np.float64))
-            for i in chunks
-        )
-        return float(total / (n - 1))
+        rows, total = max(1, _CHUNK // max(1, self.X.shape[1])), 0.0
+        for start in range(0, n, rows):
+            part = (self.X[start : start + rows] - self.mean).ravel(order="K")
+            total += float(part @ part)
+        return total / (n - 1)
 
 
 def likeliest_dimension(variances: Array, rows: int) -> int:

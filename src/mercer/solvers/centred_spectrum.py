@@ -79,10 +79,11 @@ def vector_spectrum(
         return None
     if holdable(n, False) != np.float64:
         return None
-    K, centring = _centred_matrix(gram)
+    K = gram.dense(np.float64)
+    centring = _means(K)
     with _parallel.one_blas_thread():
         pairs = eigenpairs_by_vectors(
-            lambda v: K @ v, n, count, tol=tol or _TOLERANCE, random=random
+            _centred_products(K, centring), n, count, tol=tol or _TOLERANCE, random=random
         )
     if pairs is None:
         return None
@@ -93,11 +94,31 @@ def vector_spectrum(
 def _centred_matrix(gram: GramMatrix) -> tuple[Array, Centring]:
     """Return the whole matrix without its means, and these."""
     K = gram.dense(np.float64)
-    means = K.mean(axis=0)
-    centring = Centring(means, float(means.mean()))
+    centring = _means(K)
+    means = centring.column_means
     K = K - means[:, None]  # what was given stays as it is
     K -= means - centring.total_mean
     return K, centring
+
+
+def _means(K: Array) -> Centring:
+    means = K.mean(axis=0)
+    return Centring(means, float(means.mean()))
+
+
+def _centred_products(K: Array, centring: Centring) -> Callable[[Array], Array]:
+    """Return V ↦ (K − m1ᵀ − 1mᵀ + t)V; of one vector half of the symmetric K is read."""
+    means, total = centring.column_means, centring.total_mean
+    columns = K if K.flags.f_contiguous else np.ascontiguousarray(K).T
+    symv = linalg.get_blas_funcs("symv", (columns,))
+
+    def multiply(V: Array) -> Array:
+        product = symv(1.0, columns, V) if V.ndim == 1 else columns @ V
+        sums = V.sum(axis=0)
+        centred: Array = product - np.multiply.outer(means, sums) - (means @ V - total * sums)
+        return centred
+
+    return multiply
 
 
 def feature_spectrum(Z: Array, count: int) -> CentredSpectrum:
