@@ -78,7 +78,11 @@ from mercer.solvers.linear.coordinate import (
 from mercer.solvers.linear.kinked_newton import KinkedNewton
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_norm import LeastNorm, WeightsInBall
-from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
+from mercer.solvers.linear.least_squares import (
+    LeastSquaresRounds,
+    PlainLeastSquares,
+    RidgeFactors,
+)
 from mercer.solvers.linear.linear_newton import LinearNewton
 from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
 from mercer.solvers.linear.penalised_regression import (
@@ -394,6 +398,13 @@ TABLE = [
     ),
     Row(PlainLeastSquares(), LassoProblem(TARGETS, 0.0), features, direct=FACTOR),
     Row(RidgeFactors(Design(COLUMNS)), LassoProblem(TARGETS, 0.0, 1.0), features, direct=FACTOR),
+    Row(
+        LeastSquaresRounds(),
+        LassoProblem(TARGETS, 0.0, 1.0),
+        features,
+        read=weights,
+        no_start="LSQR starts from zero",
+    ),
     Row(ManifoldNewton(), manifold(hinge=True)),
     Row(ManifoldNewton(), manifold(hinge=False)),
     *(

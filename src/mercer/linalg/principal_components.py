@@ -183,11 +183,12 @@ class _Centred:
             spread = float(np.einsum("i,i->", flat, flat)) - means
             if means <= _HARMLESS * spread:
                 return float(spread / (n - 1))
-        rows, total = max(1, _CHUNK // max(1, self.X.shape[1])), 0.0
+        rows = max(1, _CHUNK // max(1, self.X.shape[1]))
+        total = 0.0
         for start in range(0, n, rows):
             part = (self.X[start : start + rows] - self.mean).ravel(order="K")
             total += float(part @ part)
-        return total / (n - 1)
+        return float(total / (n - 1))
 
 
 def likeliest_dimension(variances: Array, rows: int) -> int:

@@ -187,7 +187,11 @@ class LeastSquaresRounds(FeatureSolver[LassoProblem, LassoAnswer]):
     def run(
         self, problem: LassoProblem, gram: GramMatrix, budget: Budget, start: LassoAnswer | None
     ) -> Outcome[LassoAnswer]:
-        return _by_lsqr(problem, problem.design(gram), budget)
+        design = problem.design(gram)
+        stopped = budget.stop(np.inf)
+        if stopped is not None:
+            return Outcome(problem.evaluate(design, np.zeros(design.shape[1])), stopped)
+        return _by_lsqr(problem, design, budget)
 
 
 def _by_lsqr(problem: LassoProblem, design: Design, budget: Budget) -> Outcome[LassoAnswer]:
