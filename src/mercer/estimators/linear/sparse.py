@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, field
 from numbers import Integral, Number, Real
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer import _parallel
 from mercer._files.fields import Maybe, State
 from mercer._sklearn import (
     Interval,
@@ -41,6 +43,8 @@ from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent
 from mercer.solvers.linear.least_squares import PlainLeastSquares, RidgeFactors
 
+_SMALL = 1 << 30
+"""Products of numbers in a Gram matrix up to which threads of BLAS wait longer than they work."""
 SHARPNESS = 1e-2
 """The relative gap at the end, as a share of ``tol``: 1e-6 with the default of 1e-4."""
 
@@ -180,7 +184,17 @@ class ElasticNet(
         weights = self._read_weights(X, sample_weight)
         # The certificate scales the weights of its own.
         given = np.ones(X.shape[0]) if weights is None else np.asarray(sample_weight, np.float64)
-        data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
+        small = X.shape[0] * X.shape[1] ** 2 <= _SMALL
+        with _parallel.one_blas_thread() if small else nullcontext():
+            data = Centred(X, y.reshape(len(y), -1), weights, self.fit_intercept)
+            solutions = self._solve(X, data)
+        runs = Training.runs_of(solutions)
+        self._await_judgement(Training(X, y, given, runs, self.tol))
+        self._publish(solutions, data, X.dtype, y.ndim == 1 or y.shape[1] == 1)
+        return self
+
+    def _solve(self, X: Matrix, data: Centred) -> list[Solution[LassoAnswer]]:
+        """Return the answer for each target."""
         self._check_gram(X, data)
         start = getattr(self, "coef_", None) if self.warm_start else None
         starts = np.atleast_2d(start) if start is not None else [None] * data.Y.shape[1]
@@ -193,10 +207,7 @@ class ElasticNet(
             problem = data.problem(target, l1, l2, self.positive)
             first = None if w is None else problem.evaluate(data.design, w.astype(np.float64))
             solutions.append(method.solve(problem, data.gram, budget, first))
-        runs = Training.runs_of(solutions)
-        self._await_judgement(Training(X, y, given, runs, self.tol))
-        self._publish(solutions, data, X.dtype, y.ndim == 1 or y.shape[1] == 1)
-        return self
+        return solutions
 
     def _judge_training(self, training: Training) -> list[Certificate]:
         return judge_squares(self, training.points, training.targets, training.weights)

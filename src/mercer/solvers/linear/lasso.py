@@ -39,7 +39,9 @@ _COLUMN_SHARE = 0.6
 """The share of all rounds that these may use up."""
 _TINY = 1e-2
 """Penalties, as a share of the smallest that gives zeros only, below which wide data need hundreds
-of these rounds."""
+of these rounds, and tall data have hardly a zero."""
+_LARGE = 5e-2
+"""The same above which few columns of tall data are in use: some twenty of these rounds end it."""
 _FINER = 1e-4
 """The gap at their end as a share of ``tol``: weights have the digits that a Newton step gives, for
 a fifth of the rounds more."""
@@ -119,10 +121,11 @@ class ElasticNetDescent(WorkingSets):
         at = _first(problem, cache, start)
         wide = design.shape[1] > design.shape[0]
         largest = float(np.abs(at.c).max(initial=0.0))
-        slow = wide and problem.l1 < _TINY * largest
-        if cache.quick and problem.l1 > 0 and not slow and budget.stop(at.bounds.gap, 0) is None:
+        tiny, large = problem.l1 < _TINY * largest, problem.l1 >= _LARGE * largest
+        quick = problem.l1 > 0 and not (wide and tiny) and cache.quick(large)
+        if quick and budget.stop(at.bounds.gap, 0) is None:
             at, epochs = _descend_on_columns(problem, cache, budget, at)
-        elif cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1))):
+        elif cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1)), tiny):
             cache.add(np.flatnonzero(~cache.inside))
         elif wide and not at.w.any():
             for share in _SHARES:
