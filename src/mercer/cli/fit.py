@@ -40,8 +40,8 @@ def fit(
             "--machine",
             "-m",
             metavar="NAME",
-            help="auto, svc, nusvc, klr, logistic, svr, nusvr, kernelridge, gp, ridge, "
-            "lasso, elasticnet or linear.",
+            help="auto, svc, nusvc, klr, logistic, lda, svr, nusvr, kernelridge, gp, ridge, "
+            "lasso, elasticnet, mlp or linear.",
         ),
     ] = None,
     task: options.Task = None,

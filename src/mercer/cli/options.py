@@ -11,7 +11,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="A CSV, Excel, Parquet, JSON-lines, LIBSVM, FASTA or .ts file, or a data set that "
-        "comes with mercer: heart, diabetes, penguins, reviews, promoters, splice, gunpoint.",
+        "comes with mercer: heart, diabetes, penguins, reviews, promoters, splice, gunpoint, "
+        "solubility.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer fit has written.")]
