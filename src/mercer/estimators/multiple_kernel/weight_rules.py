@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mercer._typing import Array, IntArray
 from mercer.estimators.multiple_kernel.base_kernels import BaseKernels, HeldKernels
@@ -17,6 +16,7 @@ from mercer.gram.given import GivenGram
 from mercer.gram.sums import weighted_terms
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import White
+from mercer.linalg.nonnegative import nonnegative_least_squares
 from mercer.problems import qp
 from mercer.problems.certificate import Certificate
 from mercer.problems.kernel_alignment import AlignmentProblem
@@ -57,7 +57,7 @@ def alignment_weights(gram: GramMatrix, Y: Array) -> RuleWeights:
         return RuleWeights(shared_out(np.zeros(len(a))), [np.zeros(len(a))])
     roots = np.sqrt(values[kept])
     root = (vectors[:, kept] * roots).T
-    found = nnls(root, (vectors[:, kept] / roots).T @ a)[0]
+    found = nonnegative_least_squares(root, (vectors[:, kept] / roots).T @ a)
     return RuleWeights(shared_out(found), [found])
 
 

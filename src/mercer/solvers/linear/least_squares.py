@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, sparse
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import linalg as sparse_linalg
 
 from mercer._typing import Array
 from mercer.gram.base import GramMatrix
+from mercer.linalg.nonnegative import nonnegative_least_squares
 from mercer.linalg.pcg import ConjugateSteps, conjugate_gradients
 from mercer.linalg.scatter import scatter
 from mercer.problems.elastic_net import Design, LassoAnswer, LassoProblem
@@ -41,7 +42,7 @@ class PlainLeastSquares(FeatureSolver[LassoProblem, LassoAnswer]):
     ) -> Outcome[LassoAnswer]:
         design = problem.design(gram)
         X = design.dense()
-        w = optimize.nnls(X, problem.y)[0] if problem.positive else shortest(X, problem.y)
+        w = nonnegative_least_squares(X, problem.y) if problem.positive else shortest(X, problem.y)
         return Outcome(problem.evaluate(design, w), Status.OPTIMAL)
 
 

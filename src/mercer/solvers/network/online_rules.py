@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, sparse
 
 from mercer import _fast
 from mercer._typing import Array, IntArray
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import GramMatrix
 from mercer.gram.given import GivenGram
+from mercer.linalg.nonnegative import nonnegative_least_squares
 from mercer.linalg.pcg import Product
 from mercer.problems.mistakes import SignedRows
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Solver, Status
@@ -339,6 +340,6 @@ def _least_weights(F: Array) -> Array:
     E, target = np.ones((len(F) + 1, count)), np.zeros(len(F) + 1)
     np.divide(F, scale, out=E[:-1])
     target[-1] = 1.0
-    beta, _ = optimize.nnls(E, target, maxiter=50 * count)
+    beta = nonnegative_least_squares(E, target, 50 * count)
     total = float(beta.sum())
     return np.asarray(beta / total) if total > 0 else np.full(count, 1.0 / count)
