@@ -10,6 +10,9 @@ from mercer._typing import Array
 _SLOPE = 1e-8
 """Slopes that an answer may have, as a share of ‖A‖ ‖b‖: far above rounding."""
 
+_ROUNDING = 1e-14
+"""Weights, as a share of the largest, that are 0 but for rounding."""
+
 
 def nonnegative_least_squares(A: Array, b: Array, max_iter: int | None = None) -> Array:
     """Return x ≥ 0 with the least ‖Ax − b‖.
@@ -22,5 +25,6 @@ def nonnegative_least_squares(A: Array, b: Array, max_iter: int | None = None) -
     small = _SLOPE * float(np.linalg.norm(A)) * float(np.linalg.norm(b))
     if np.where(x > 0, np.abs(slopes), slopes).max(initial=0.0) <= small:
         return x
-    other = optimize.lsq_linear(A, b, (0.0, np.inf), method="bvls").x
-    return np.maximum(other, 0.0)  # it may leave some by rounding
+    other: Array = optimize.lsq_linear(A, b, (0.0, np.inf), method="bvls").x
+    other[other <= _ROUNDING * other.max(initial=0.0)] = 0.0
+    return other
