@@ -18,6 +18,7 @@ from mercer import (
     Sigmoid,
 )
 from mercer.exceptions import InvalidInput
+from mercer.gram.given import GivenGram
 from tests.gram.cases import KERNELS, close, kernels, vectors
 
 
@@ -163,3 +164,13 @@ def test_wrong_shapes_are_refused():
         centred.rows([20])
     with pytest.raises(InvalidInput, match="There is no row 20"):
         centred.take([0], [20])
+
+
+def test_a_given_matrix_stays_as_it_is():
+    Z = np.random.default_rng(0).normal(size=(6, 3))
+    K = Z @ Z.T
+    before = K.copy()
+    gram = GivenGram(K)
+    centred = Centring.fit(gram).apply(gram).dense()
+    assert_allclose(centred.sum(axis=0), 0, atol=1e-12)
+    assert (before == K).all()

@@ -126,6 +126,10 @@ class GramMatrix:
         everything = (slice(0, self.shape[0]), slice(0, self.shape[1]))
         return self.block(*everything).astype(wanted, copy=False)
 
+    def own_dense(self, dtype: DTypeLike | None = None) -> Array:
+        """Return the whole matrix in memory that belongs to the caller, who may change it."""
+        return self.dense(dtype)
+
     def shared(self) -> tuple[Array, IntArray]:
         """Return a dense float64 matrix, and which of its rows and columns are those of this one.
 

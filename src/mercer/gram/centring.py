@@ -130,7 +130,7 @@ class CentredGram(GramMatrix):
         return CentredGram(part, self._total_mean, self._row_means[at], self._column_means[other])
 
     def dense(self, dtype: DTypeLike | None = None) -> Array:
-        return self._centred(self._gram.dense(dtype), self._row_means)
+        return self._centred(self._gram.own_dense(dtype), self._row_means)
 
     def _centred(self, block: Array, row_means: Array) -> Array:
         block -= row_means[:, None].astype(block.dtype)

@@ -92,6 +92,9 @@ class GivenGram(GramMatrix):
         """Return the matrix, which is the one that was given where nothing has to change."""
         return self._values().astype(dtype or self.dtype, copy=False)
 
+    def own_dense(self, dtype: DTypeLike | None = None) -> Array:
+        return self._values().astype(dtype or self.dtype)
+
     def multiply(self, V: Array) -> Array:
         return np.asarray(self._values().astype(self.dtype, copy=False) @ V)
 

@@ -9,7 +9,6 @@ from numpy.typing import DTypeLike
 
 from mercer._typing import Array, Index, Rows
 from mercer.gram.base import Definite, GramMatrix, row_numbers
-from mercer.gram.given import GivenGram
 
 
 class ScaledGram(GramMatrix):
@@ -50,10 +49,9 @@ class ScaledGram(GramMatrix):
         return part if self._plain else part * self.scale[at, None] * self.scale
 
     def dense(self, dtype: DTypeLike | None = None) -> Array:
-        whole = np.ascontiguousarray(self.gram.dense(dtype or np.float64))
-        # What a given matrix returns is the matrix that was given, and solvers work in this one.
-        own = whole.copy() if isinstance(self.gram, GivenGram) else whole
-        return self._scaled(own, self.scale, self.scale)
+        # What was given stays as it is: solvers work in this matrix.
+        whole = np.ascontiguousarray(self.gram.own_dense(dtype or np.float64))
+        return self._scaled(whole, self.scale, self.scale)
 
     def multiply(self, V: Array) -> Array:
         product: Array = self.gram.multiply(self.scale[:, None] * V)

@@ -93,10 +93,10 @@ def vector_spectrum(
 
 def _centred_matrix(gram: GramMatrix) -> tuple[Array, Centring]:
     """Return the whole matrix without its means, and these."""
-    K = gram.dense(np.float64)
+    K = gram.own_dense(np.float64)
     centring = _means(K)
     means = centring.column_means
-    K = K - means[:, None]  # what was given stays as it is
+    K -= means[:, None]
     K -= means - centring.total_mean
     return K, centring
 
