@@ -109,6 +109,34 @@ def descend_to_gap(
 
 
 @jit
+def land(G: Array, l1: float, l2: float, w: Array, g: Array) -> bool:
+    """Go to the minimum for the present signs, in place, if they stay; tell whether they did.
+
+    It is where the slopes of the weights in use vanish, up to rounding. ``g`` is q − Gw.
+    """
+    used = np.flatnonzero(w)
+    count = used.size
+    A, step = np.empty((count, count)), np.empty((1, count))
+    for a in range(count):
+        j = used[a]
+        for b in range(count):
+            A[a, b] = G[j, used[b]]
+        A[a, a] += l2
+        step[0, a] = g[j] - l2 * w[j] - l1 * np.sign(w[j])
+    if count == 0 or not solve_definite(A, step):
+        return False
+    for a in range(count):
+        if not (w[used[a]] + step[0, a]) * w[used[a]] > 0.0:
+            return False
+    for a in range(count):
+        j = used[a]
+        w[j] += step[0, a]
+        for i in range(len(w)):
+            g[i] -= step[0, a] * G[j, i]
+    return True
+
+
+@jit
 def bounds(
     q: Array, yy: float, l1: float, l2: float, positive: bool, w: Array, g: Array
 ) -> tuple[float, float]:

@@ -97,23 +97,19 @@ def test_lengths_of_columns(monkeypatch):
 def test_when_all_columns_pay(monkeypatch):
     cache, work = caches("dense"), 12 * 7**2
     assert cache.few
-    assert cache.pays_whole(0, tiny=False)
+    assert cache.pays_whole(0)
     monkeypatch.setattr(gram_cache, "_NEXT_TO_NO_WORK", work)
-    assert cache.pays_whole(0, tiny=False)
+    assert cache.pays_whole(0)
     monkeypatch.setattr(gram_cache, "_NEXT_TO_NO_WORK", work - 1)
-    assert [cache.pays_whole(v, tiny=False) for v in (3, 4)] == [False, True]
+    assert [cache.pays_whole(v) for v in (3, 4)] == [False, True]
     monkeypatch.setattr(gram_cache, "_LITTLE_WORK", work)
     assert cache.few
     monkeypatch.setattr(gram_cache, "_LITTLE_WORK", work - 1)
     assert not cache.few
-    assert not cache.pays_whole(7, tiny=False)
+    assert not cache.pays_whole(7)
     wide = GramCache(Design(X.T.copy()))
     assert not wide.few
-    monkeypatch.setattr(gram_cache, "_SOME_WORK", work)
-    assert cache.pays_whole(0, tiny=True)
-    assert not wide.pays_whole(7, tiny=True)
-    monkeypatch.setattr(gram_cache, "_SOME_WORK", work - 1)
-    assert not cache.pays_whole(7, tiny=True)
+    assert not wide.pays_whole(7)
 
 
 def test_residuals_that_cancel_are_taken_from_the_data():
@@ -129,20 +125,21 @@ def test_residuals_that_cancel_are_taken_from_the_data():
 def test_when_passes_over_columns_are_quick(monkeypatch):
     monkeypatch.setattr(gram_cache, "_ALL_AT_ONCE", 4)
     monkeypatch.setattr(gram_cache, "_FEW_ENTRIES", 60)
-
     monkeypatch.setattr(gram_cache, "_FEW_TALL_ENTRIES", 40)
 
-    def quick(n, p, layout=np.asarray, large=False, **more):
-        return GramCache(Design(layout(np.ones((n, p))), **more)).quick(large)
+    def quick(n, p, layout=np.asarray, tiny=False, **more):
+        return GramCache(Design(layout(np.ones((n, p))), **more)).quick(tiny)
 
     assert quick(6, 10)
     assert not quick(6, 11)  # 66 entries
-    assert not quick(5, 5)  # as many rows, and the penalty leaves many in use
-    assert quick(8, 5, large=True)
-    assert not quick(9, 5, large=True)  # 45 entries
+    assert quick(8, 5)
+    assert not quick(9, 5)  # 45 entries
+    assert not quick(7, 7)  # as many rows
+    assert quick(9, 5, tiny=True)
+    assert quick(12, 5, tiny=True)
+    assert not quick(13, 5, tiny=True)
     assert not quick(3, 4)  # all at once
-    assert quick(3, 18)
-    assert not quick(3, 19)  # more than six for each row
+    assert quick(3, 20)
     assert quick(12, 5, sparse.csc_array)
     assert not quick(13, 5, sparse.csc_array)
     assert not quick(12, 5, sparse.csc_array, weights=np.ones(12))

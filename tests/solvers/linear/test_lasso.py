@@ -262,3 +262,41 @@ def test_products_of_sparse_columns_are_those_of_dense_ones(little, monkeypatch)
                 found, wanted = (design.gram(some, columns) for design in (thin, dense))
                 np.testing.assert_allclose(found, wanted, atol=1e-12)
             np.testing.assert_allclose(thin.dot(w), dense.dot(w), atol=1e-12)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.7])
+def test_landing_is_exact_and_holds_signs(l2):
+    random = np.random.default_rng(4)
+    A = random.normal(size=(9, 5))
+    G, q, l1 = A.T @ A, random.normal(size=5) * 9, 0.3
+    w = np.sign(q) * 0.5
+    w[2] = 0.0
+    before, used = w.copy(), np.array([0, 1, 3, 4])
+    g = q - G @ w
+    slopes = q[used] - l1 * np.sign(w[used])
+    exact = np.linalg.solve(G[np.ix_(used, used)] + l2 * np.eye(4), slopes)
+    stays = bool((exact * w[used] > 0).all())
+    assert _fast.lasso.land(G, l1, l2, w, g) == stays
+    np.testing.assert_allclose(w[used], exact if stays else before[used], rtol=1e-10)
+    assert w[2] == 0.0
+    np.testing.assert_allclose(g, q - G @ w, atol=1e-10)
+
+
+def test_landing_needs_weights_and_definite_columns():
+    G, q, g = np.ones((2, 2)), np.ones(2), np.ones(2)
+    for w in (np.zeros(2), np.array([0.2, 0.3])):
+        before = w.copy()
+        assert not _fast.lasso.land(G, 0.1, 0.0, w, g)
+        np.testing.assert_array_equal(w, before)
+    # One sign would change: nothing moves.
+    w, G = np.array([1.0, 1.0]), np.eye(2)
+    q = np.array([2.0, -2.0])
+    g = q - w
+    assert not _fast.lasso.land(G, 0.1, 0.0, w, g)
+    np.testing.assert_array_equal(w, [1.0, 1.0])
+    # All signs stay.
+    q = np.array([2.0, 3.0])
+    g = q - w
+    assert _fast.lasso.land(G, 0.1, 0.0, w, g)
+    np.testing.assert_allclose(w, [1.9, 2.9])
+    np.testing.assert_allclose(g, [0.1, 0.1])

@@ -19,17 +19,13 @@ columns for a part of it: some 0.1 ms."""
 _LITTLE_WORK = 1 << 25
 """The same up to which it takes less than rounds that choose columns, if most will be chosen: a
 millisecond or two. Each round has two passes over the data."""
-_SOME_WORK = 1 << 31
-"""The same where the penalty is tiny, so that nearly all columns are chosen for certain."""
 _ALL_AT_ONCE = 32
 """Columns whose Gram matrix is always at hand: its Newton steps end with all digits."""
 _FEW_ENTRIES = 1 << 20
 """Entries of columns up to which passes over them cost less than calls that choose some: with 1e4
 to 1e6, sparse, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
 _FEW_TALL_ENTRIES = 1 << 18
-"""The same for dense columns that are fewer than rows, where the penalty leaves few in use."""
-_WIDEST = 6
-"""Dense columns for each row up to which this is so: few of more are in use, and chosen soon."""
+"""The same for dense columns that are fewer than rows, unless the penalty is tiny."""
 _FEW_NUMBERS = 1 << 22
 """Numbers in the columns of a working set up to which they are kept: 32 MB."""
 _WORTH_ASKING = 1 << 24
@@ -165,20 +161,15 @@ class GramCache:
         whole = len(self) == p and n * p**2 > _NEXT_TO_NO_WORK
         return self.lengths if p > n or whole else None
 
-    def pays_whole(self, violators: int, tiny: bool) -> bool:
-        """Whether to take all columns at once, so many of which break their conditions at first.
-
-        A ``tiny`` penalty leaves nearly all of them in use.
-        """
+    def pays_whole(self, violators: int) -> bool:
+        """Whether to take all columns at once, so many of which break their conditions at first."""
         n, p = self.design.shape
-        if tiny and p <= n and n * p**2 <= _SOME_WORK:
-            return True
         return self.few and (n * p**2 <= _NEXT_TO_NO_WORK or 2 * violators > p)
 
-    def quick(self, large: bool) -> bool:
+    def quick(self, tiny: bool) -> bool:
         """Whether passes over the columns themselves cost less than calls to choose some.
 
-        A ``large`` penalty leaves few columns of tall data in use, and few passes.
+        A ``tiny`` penalty leaves so many columns in use that their Gram matrix costs more.
         """
         X, (n, p) = self.design.X, self.design.shape
         if p <= _ALL_AT_ONCE:
@@ -186,9 +177,7 @@ class GramCache:
         if sparse.issparse(X):
             few = X.nnz <= _FEW_ENTRIES
             return few and self.design.weights is None and bool(X.has_canonical_format)
-        if p <= n:
-            return large and n * p <= _FEW_TALL_ENTRIES
-        return p <= _WIDEST * n and n * p <= _FEW_ENTRIES
+        return n * p <= (_FEW_ENTRIES if p > n or tiny else _FEW_TALL_ENTRIES)
 
     @property
     def few(self) -> bool:

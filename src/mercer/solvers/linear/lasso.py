@@ -32,16 +32,16 @@ EASY_EPOCHS = 10
 """Rounds after which one Newton step between rounds has shown to be too few."""
 FEW_EPOCHS = 30
 """Rounds over all columns before Newton steps begin, where the whole Gram matrix is at hand."""
-DENSE_EPOCHS, SPARSE_EPOCHS = 80, 600
+DENSE_EPOCHS, SPARSE_EPOCHS = 150, 600
 """Rounds over dense or sparse columns themselves at most: Newton steps end sooner where these go
 on, and their Gram matrix costs less if the columns are dense."""
 _COLUMN_SHARE = 0.6
 """The share of all rounds that these may use up."""
-_TINY = 1e-2
-"""Penalties, as a share of the smallest that gives zeros only, below which wide data need hundreds
-of these rounds, and tall data have hardly a zero."""
-_LARGE = 5e-2
-"""The same above which few columns of tall data are in use: some twenty of these rounds end it."""
+_TINY = 1.5e-2
+"""Penalties, as a share of the smallest that gives zeros only, below which a fifth of the columns
+of tall data and more are in use."""
+_VANISHING = 1e-3
+"""The same below which wide data need hundreds of these rounds."""
 _FINER = 1e-4
 """The gap at their end as a share of ``tol``: weights have the digits that a Newton step gives, for
 a fifth of the rounds more."""
@@ -51,6 +51,8 @@ _SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 """Penalties on the way to a small one, as shares of the smallest that gives zeros only."""
 _FEW_WEIGHTS = 500
 """Weights for which a last Newton step costs next to nothing."""
+_LANDING = 64
+"""Columns for which compiled code takes that step in less time than the calls for it."""
 _EARLY = 1e-2
 """The relative gap that is good enough on the way."""
 
@@ -121,11 +123,11 @@ class ElasticNetDescent(WorkingSets):
         at = _first(problem, cache, start)
         wide = design.shape[1] > design.shape[0]
         largest = float(np.abs(at.c).max(initial=0.0))
-        tiny, large = problem.l1 < _TINY * largest, problem.l1 >= _LARGE * largest
-        quick = problem.l1 > 0 and not (wide and tiny) and cache.quick(large)
+        hard = problem.l1 <= (_VANISHING * largest if wide else 0.0)
+        quick = not hard and cache.quick(problem.l1 < _TINY * largest)
         if quick and budget.stop(at.bounds.gap, 0) is None:
             at, epochs = _descend_on_columns(problem, cache, budget, at)
-        elif cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1)), tiny):
+        elif cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1))):
             cache.add(np.flatnonzero(~cache.inside))
         elif wide and not at.w.any():
             for share in _SHARES:
@@ -238,6 +240,8 @@ def _descend_on_all(
     )
     if not spent:
         return at, 0
+    if m <= _LANDING:
+        _fast.lasso.land(cache.G[:m, :m], problem.l1, problem.l2, w, g)
     return cache.evaluate(problem, columns, w, proof if spent < most else w, tol), spent
 
 
