@@ -30,8 +30,6 @@ from mercer._files.fields import (
 )
 from mercer._sklearn import (
     Interval,
-    LinearClassifierMixin,
-    LinearModel,
     SparseCoefMixin,
     StrOptions,
     check_sample_weight,
@@ -52,6 +50,7 @@ from mercer.estimators.drawn import MARGINS, DrawnClassifier, DrawnRegressor
 from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.linear_judge import judge_margins
+from mercer.estimators.linear.quick_answers import QuickScores, QuickValues
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes, check_weights
 from mercer.estimators.svm.classes import numbered
@@ -209,9 +208,7 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
 
 
 @parameters
-class LinearSVC(
-    DrawnClassifier, _LinearMachine, LinearClassifierMixin, SparseCoefMixin, BaseEstimator
-):
+class LinearSVC(DrawnClassifier, _LinearMachine, QuickScores, SparseCoefMixin, BaseEstimator):
     r"""Linear support vector classification, exact and certified, for many rows or features.
 
     min ½‖w‖² + Σ Cᵢ max(0, 1 − yᵢ w·x̃ᵢ)  or the squares of the maxima, x̃ = (x, intercept_scaling)
@@ -359,7 +356,7 @@ class LinearSVC(
 
 
 @parameters
-class LinearSVR(DrawnRegressor, _LinearMachine, RegressorMixin, LinearModel):
+class LinearSVR(DrawnRegressor, _LinearMachine, RegressorMixin, QuickValues):
     r"""Linear support vector regression, exact and certified.
 
     min ½‖w‖² + Σ Cᵢ max(0, ∣yᵢ − w·x̃ᵢ∣ − ε)  or the squares of the maxima,

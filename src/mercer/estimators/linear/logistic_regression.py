@@ -20,7 +20,6 @@ from mercer._files.fields import LABELS, Numbers, State
 from mercer._sklearn import (
     Hidden,
     Interval,
-    LinearClassifierMixin,
     SparseCoefMixin,
     StrOptions,
     check_sample_weight,
@@ -49,6 +48,7 @@ from mercer.estimators.linear.logistic_penalty import (
     check_penalty,
     read_price,
 )
+from mercer.estimators.linear.quick_answers import QuickScores
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.progress import CallbackSupportMixin, watching, with_callbacks
 from mercer.estimators.state import ONE_LINEAR, WEIGHTS, check_linear_classes
@@ -79,7 +79,7 @@ class LogisticRegression(
     CallbackSupportMixin,
     DrawnProbabilities,
     QuickReading,
-    LinearClassifierMixin,
+    QuickScores,
     SparseCoefMixin,
     JudgedMachine,
 ):

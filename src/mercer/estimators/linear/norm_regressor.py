@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from mercer._atomic_fit import AtomicFit
 from mercer._files.fields import COUNT, Number, Numbers, State
-from mercer._sklearn import Interval, LinearModel, fit_context
+from mercer._sklearn import Interval, fit_context
 from mercer._typing import Array, Objects, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnRegressor
@@ -29,6 +29,7 @@ from mercer.estimators.linear.penalty_judge import (
     norm_problem,
     residual_norm,
 )
+from mercer.estimators.linear.quick_answers import QuickValues
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.certificate import OPTIMAL_GAP, Certificate
@@ -45,7 +46,7 @@ Runs = list[tuple[Statistics, Status]]
 
 
 @parameters
-class NormRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
+class NormRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, QuickValues):
     r"""Linear regression with the least norm of the residuals, certified.
 
     min ‖y − Xw − b‖  in any Lp with p ≥ 1 or √(rᵀPr); with a ``radius`` t subject to ‖w‖ ≤ t

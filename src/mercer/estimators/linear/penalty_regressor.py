@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from mercer._atomic_fit import AtomicFit
 from mercer._deprecated import renamed
 from mercer._files.fields import COUNT, NONE, Maybe, Numbers, OneOf, State
-from mercer._sklearn import Interval, LinearModel, StrOptions, fit_context
+from mercer._sklearn import Interval, StrOptions, fit_context
 from mercer._typing import Array, Objects, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnRegressor
@@ -24,6 +24,7 @@ from mercer.estimators.judged import JudgedMachine, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.magnitudes import check_squares
 from mercer.estimators.linear.penalty_judge import design_matrix, judge_penalties, penalty_of
+from mercer.estimators.linear.quick_answers import QuickValues
 from mercer.estimators.state import ONE_LINEAR, check_weights
 from mercer.exceptions import InvalidParameter
 from mercer.gram.feature_gram import FeatureGram
@@ -39,7 +40,7 @@ from mercer.solvers.linear.penalised_regression import LeastPenalties
 
 @renamed(n_starts="n_init")
 @parameters
-class PenaltyRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, LinearModel):
+class PenaltyRegressor(DrawnRegressor, AtomicFit, RegressorMixin, JudgedMachine, QuickValues):
     r"""Linear regression with the least sum of penalties of the residuals, certified.
 
     min Σ φ(yᵢ − w·xᵢ − b)

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer._files.fields import TEXT, Maybe, State
-from mercer._sklearn import Interval, LinearModel, StrOptions, check_sample_weight, fit_context
+from mercer._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from mercer._typing import Array, Objects, SampleWeights, Seed, Targets
 from mercer.estimators.constructor import parameters
 from mercer.estimators.drawn import DrawnRegressor
@@ -23,6 +23,7 @@ from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range
+from mercer.estimators.linear.quick_answers import QuickValues
 from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
@@ -50,7 +51,7 @@ _SURE = 1e-9
 
 @parameters
 class Ridge(
-    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel
+    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, QuickValues
 ):
     r"""Least squares with a squared ℓ₂ penalty, certified.
 

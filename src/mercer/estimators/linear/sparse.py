@@ -19,7 +19,6 @@ from mercer import _parallel
 from mercer._files.fields import Maybe, State
 from mercer._sklearn import (
     Interval,
-    LinearModel,
     StrOptions,
     check_precomputed_gram_matrix,
     check_sample_weight,
@@ -33,6 +32,7 @@ from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.linear_judge import judge_squares
 from mercer.estimators.linear.magnitudes import check_range, check_squares
+from mercer.estimators.linear.quick_answers import QuickValues
 from mercer.estimators.linear.reading import QuickReading
 from mercer.estimators.state import CONSTANTS, LINEAR, check_weights
 from mercer.exceptions import InvalidInput
@@ -51,7 +51,7 @@ SHARPNESS = 1e-2
 
 @parameters
 class ElasticNet(
-    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, LinearModel
+    DrawnRegressor, QuickReading, MultiOutputMixin, RegressorMixin, JudgedFunctions, QuickValues
 ):
     r"""Least squares with an ℓ₁ and a squared ℓ₂ penalty, exact and certified.
 

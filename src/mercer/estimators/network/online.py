@@ -23,7 +23,6 @@ from mercer import _parallel
 from mercer._files.fields import COUNT, LABELS, Number, Numbers, State
 from mercer._sklearn import (
     Interval,
-    LinearClassifierMixin,
     SparseCoefMixin,
     StrOptions,
     check_partial_fit_first_call,
@@ -42,6 +41,7 @@ from mercer._typing import (
 )
 from mercer.estimators.constructor import parameters
 from mercer.estimators.kernel_argument import caller_level
+from mercer.estimators.linear.quick_answers import QuickScores
 from mercer.estimators.linear.reading import QuickReading, are_plain, are_plain_labels
 from mercer.estimators.state import VECTORS, WEIGHTS, check_linear_classes
 from mercer.estimators.svm.classes import numbered
@@ -63,7 +63,7 @@ Trained = list[Solution[OnlineWeights]]
 
 
 @parameters
-class OnlineClassifier(QuickReading, LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
+class OnlineClassifier(QuickReading, QuickScores, SparseCoefMixin, BaseEstimator):
     """A linear classifier that learns row by row; several classes are one against the others."""
 
     _loss: ClassVar[OnlineLoss]
