@@ -13,7 +13,8 @@ from mercer._typing import Array, Flags, IntArray
 
 _ROUNDING = 1e-14
 """A gradient that small, beside the two vectors that it is the difference of, is rounding."""
-_ROUGH = 0.1
+_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+_ROUGH = 0.25
 """The share of a gradient that conjugate gradients leave at first, when it is far from its end."""
 
 
@@ -91,7 +92,7 @@ def minimise_sparse(
     data: Array, indices: IntArray, starts: IntArray, constant: float, p: Array, gain: Array,
     lo: Array, hi: Array, epsilon: float, w: Array, beta: Array, share: float, most: int,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """Do the same for the rows of a CSR matrix, by conjugate gradients.
+    """Do the same for the rows of a CSR matrix, by conjugate gradients on scaled columns.
 
     The last weight is that of the constant, if there is one. It ends with ‖w − Σ βᵢx̃ᵢ‖ at a
     ``share`` of ‖w‖, or after ``most`` passes over the rows, which it returns for the steps.
@@ -116,23 +117,27 @@ def minimise_sparse(
             inside[i] = lo[i] < beta[i] < hi[i] and (epsilon == 0.0 or beta[i] != 0.0)
         enough = 0.3 * share * np.sqrt(np.dot(w, w) / square)  # of the last step
         rough = max(min(_ROUGH, np.sqrt(np.sqrt(square / first))), enough)
+        inverse = 1.0 / _curvatures(data, indices, starts, constant, columns, inside, gain, d)
         s = np.zeros(d)
         r = -g
-        direction, size = r.copy(), square
-        while size > rough * rough * square and passes < most:
+        direction = inverse * r
+        size = np.dot(r, direction)
+        goal = rough * rough * size
+        while size > goal and passes < most:
             bent = direction.copy()
             _bend(data, indices, starts, constant, columns, inside, gain, direction, bent)
             step = size / np.dot(direction, bent)
             s += step * direction
             r -= step * bent
-            before, size = size, np.dot(r, r)
+            scaled = inverse * r
+            before, size = size, np.dot(r, scaled)
             direction *= size / before
-            direction += r
+            direction += scaled
             passes += 2
         _products(data, indices, starts, constant, columns, s, u)
         t = line_search(x, u, gain, lo, hi, epsilon, np.dot(w, s), np.dot(s, s))
         w += t * s
-        passes += 1
+        passes += 2
     loss = 0.0
     for i in range(n):
         excess = max(abs(x[i]) - epsilon, 0.0)
@@ -141,18 +146,51 @@ def minimise_sparse(
 
 
 @jit
+def _curvatures(
+    data: Array, indices: IntArray, starts: IntArray, constant: float, columns: int,
+    inside: Flags, gain: Array, size: int,
+) -> Array:  # fmt: skip
+    """Return the diagonal of I + Σ gainᵢ x̃ᵢx̃ᵢᵀ over the rows inside."""
+    found, total = np.ones(size), 0.0
+    for i in range(len(inside)):
+        if inside[i]:
+            total += gain[i]
+            for at in range(starts[i], starts[i + 1]):
+                found[indices[at]] += gain[i] * data[at] * data[at]
+    if size > columns:
+        found[-1] += constant * constant * total
+    return found
+
+
+@jit
 def _row_product(data: Array, indices: IntArray, begin: int, end: int, w: Array) -> float:
-    """Return the product of a sparse row with w: four sums, none of which waits for the others."""
+    """Return the product of a sparse row with w: four sums, none of which waits for the others.
+
+    Places without a sign need no test for negative ones, which takes longer than the sums.
+    """
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = begin + (end - begin) // 4 * 4
-    for at in range(begin, whole, 4):
-        a += data[at] * w[indices[at]]
-        b += data[at + 1] * w[indices[at + 1]]
-        c += data[at + 2] * w[indices[at + 2]]
-        d += data[at + 3] * w[indices[at + 3]]
-    for at in range(whole, end):
-        a += data[at] * w[indices[at]]
+    at, last = np.uint64(begin), np.uint64(end)
+    while at + _THREE < last:
+        a += data[at] * w[np.uint64(indices[at])]
+        b += data[at + _ONE] * w[np.uint64(indices[at + _ONE])]
+        c += data[at + _TWO] * w[np.uint64(indices[at + _TWO])]
+        d += data[at + _THREE] * w[np.uint64(indices[at + _THREE])]
+        at += _FOUR
+    while at < last:
+        a += data[at] * w[np.uint64(indices[at])]
+        at += _ONE
     return (a + b) + (c + d)
+
+
+@jit
+def _add_row(
+    data: Array, indices: IntArray, begin: int, end: int, factor: float, out: Array
+) -> None:
+    """Add a multiple of a sparse row."""
+    at, last = np.uint64(begin), np.uint64(end)
+    while at < last:
+        out[np.uint64(indices[at])] += factor * data[at]
+        at += _ONE
 
 
 @jit
@@ -176,8 +214,7 @@ def _take_off(
     for i in range(len(beta)):
         if beta[i] != 0.0:
             total += beta[i]
-            for at in range(starts[i], starts[i + 1]):
-                g[indices[at]] -= beta[i] * data[at]
+            _add_row(data, indices, starts[i], starts[i + 1], -beta[i], g)
     if len(g) > columns:
         g[-1] -= constant * total
 
@@ -194,7 +231,6 @@ def _bend(
             value = last + _row_product(data, indices, starts[i], starts[i + 1], v)
             value *= gain[i]
             total += value
-            for at in range(starts[i], starts[i + 1]):
-                out[indices[at]] += value * data[at]
+            _add_row(data, indices, starts[i], starts[i + 1], value, out)
     if len(out) > columns:
         out[-1] += constant * total

@@ -72,7 +72,7 @@ def test_numbers_that_are_not_finite_are_refused(name, bad, hidden):
         model.coef_ = np.zeros_like(model.coef_)
     new = NEW.copy()
     new[2, 1] = bad
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         model.predict(new)
 
 

@@ -60,7 +60,7 @@ def test_small_systems_are_compiled():
     for n, d, thin, small in (
         (300, 150, False, True), (300, 151, False, False), (150, 300, False, True),
         (372, 150, False, True), (373, 150, False, False), (30, 30, True, True),
-        (30, 31, True, False), (400, 200, True, True),
+        (24, 30, True, True), (23, 30, True, False), (400, 200, True, True),
     ):  # fmt: skip
         problem, gram = posed(n, d, True, thin=thin)
         assert is_small(problem, problem.rows(gram)) == small

@@ -27,6 +27,9 @@ _MOST_STEPS = 100
 _SHARE = 1e-4
 """The share of the weights that conjugate gradients leave of their gradient: the gap is about the
 square of it."""
+_TALL = 0.8
+"""Rows for each column from which conjugate gradients on sparse rows are quicker than passes over
+their multipliers."""
 _MOST_PASSES = 400
 """Passes over sparse rows after which their system is factored after all."""
 
@@ -36,7 +39,7 @@ def is_small(problem: LinearProblem, rows: DesignRows) -> bool:
     system = min(len(rows), rows.columns)
     small = system <= _LARGEST_SYSTEM and rows.entries * system <= _LITTLE_WORK
     if sparse.issparse(rows.X):
-        small = len(rows) >= rows.columns
+        small = len(rows) >= _TALL * rows.columns
     return small and bool(problem.D.all())
 
 
