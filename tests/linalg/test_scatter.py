@@ -56,3 +56,35 @@ def test_sums_find_numbers_that_are_not_finite(bad, dtype):
         asked = []
         sums(lambda: asked.append(True))  # noqa: B023
         assert asked
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 1000])
+def test_sums_of_short_numbers_have_their_digits(n):
+    X = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32) + np.float32(7)
+    found = column_sums(X, pytest.fail)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, X.astype(np.float64).sum(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 0.5, 2.0, 50.0, 1e4])
+def test_scatter_keeps_its_digits_wherever_the_centre_is(dtype, offset):
+    random = np.random.default_rng(5)
+    X = (random.normal(size=(1500, 4)) * [1, 2, 3, 4] + offset).astype(dtype)
+    mean = X.astype(np.float64).mean(axis=0)
+    R = X - mean
+    exact = R.T @ R
+    # A mean in float32 is off by a rounding of the offset, and R with it.
+    off = 1500 * (offset * np.finfo(dtype).eps) ** 2
+    digits = 1e-5 if dtype == np.float32 else 1e-11
+    found = scatter(X, mean.astype(dtype))
+    np.testing.assert_allclose(found, exact, atol=digits * exact.max() + off)
+
+
+def test_rows_that_come_late_may_be_far():
+    """The first rows look as if the centre were near; all of them show that it is not."""
+    X = np.full((3000, 2), 1e6)
+    X[:1024] += np.random.default_rng(0).normal(size=(1024, 2)) * 1e6
+    X[1024:, 0] += 1e-3
+    R = X - X.mean(axis=0)
+    np.testing.assert_allclose(scatter(X, X.mean(axis=0)), R.T @ R, rtol=1e-9)

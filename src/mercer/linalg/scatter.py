@@ -12,8 +12,14 @@ from mercer._typing import Array, IntArray, Matrix
 _CHUNK = 1024
 """Rows that are centred at once: they stay in the cache until they are multiplied."""
 
-_HARMLESS = 100
-"""Squared means of up to this many variances cost two digits of sixteen."""
+_HARMLESS = {np.dtype(np.float64): 100, np.dtype(np.float32): 1}
+"""Squared means of up to this many variances cost two digits of sixteen, or none of seven."""
+
+_FAR = 10
+"""How much larger than harmless they look by a few rows where the rest is not asked."""
+
+_FEW_ROWS = 256
+"""Rows whose sums in float32 have about as many digits as each number."""
 
 
 def column_sums(X: Matrix, refuse: Callable[[], object]) -> Array:
@@ -26,10 +32,19 @@ def column_sums(X: Matrix, refuse: Callable[[], object]) -> Array:
     elif X.dtype == np.float64:
         sums = np.ones(len(X)) @ X
     else:
-        sums = X.sum(axis=0, dtype=np.float64)
+        sums = _sums_of_short_numbers(X)
     if not np.isfinite(sums).all():
         refuse()
     return np.asarray(sums)
+
+
+def _sums_of_short_numbers(X: Array) -> Array:
+    """Add up a few rows at a time in float32, which BLAS does at once, and these in float64."""
+    ones, sums = np.ones(_FEW_ROWS, X.dtype), np.zeros(X.shape[1])
+    for start in range(0, len(X), _FEW_ROWS):
+        rows = X[start : start + _FEW_ROWS]
+        sums += ones[: len(rows)] @ rows
+    return sums
 
 
 def class_sums(X: Array, codes: IntArray, classes: int, refuse: Callable[[], object]) -> Array:
@@ -48,16 +63,22 @@ def scatter(X: Array, centres: Array, codes: IntArray | None = None) -> Array:
     The centres are means. XᵀX − Σ n_c ccᵀ is quick, and loses hardly a digit where they are not
     much larger than the deviations. Elsewhere rows are centred before they are multiplied.
     """
-    if X.dtype == np.float64:
-        means = np.atleast_2d(centres)
+    means = np.atleast_2d(centres)
+    if X.dtype in _HARMLESS and _look_near(X, means):
         counts = np.array([len(X)]) if codes is None else np.bincount(codes, minlength=len(means))
-        weighted = np.sqrt(counts)[:, None] * means
+        weighted = (np.sqrt(counts)[:, None] * means).astype(X.dtype)
         taken = weighted.T @ weighted
         quick: Array = X.T @ X
         quick -= taken
-        if (np.diagonal(taken) <= _HARMLESS * np.diagonal(quick)).all():
+        if (np.diagonal(taken) <= _HARMLESS[X.dtype] * np.diagonal(quick)).all():
             return quick
     return _centred_scatter(X, centres, codes)
+
+
+def _look_near(X: Array, means: Array) -> bool:
+    """Whether means are no larger than harmless, as far as the first rows tell."""
+    spread = X[:_CHUNK].var(axis=0)
+    return bool((means**2 <= _FAR * _HARMLESS[X.dtype] * spread).all())
 
 
 def _centred_scatter(X: Array, centres: Array, codes: IntArray | None) -> Array:
