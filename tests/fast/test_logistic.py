@@ -117,3 +117,55 @@ def test_rows_are_centred_and_weighed_in_one_pass():
     X, means, factors = random.normal(size=(7, 3)), random.normal(size=3), random.random(7)
     expected = (X - means) * factors[:, None]
     np.testing.assert_allclose(_fast.logistic.centre_and_weigh(X, means, factors), expected)
+
+
+@pytest.mark.parametrize("classes", [3, 5, 6, 40])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1e3])
+def test_shares_of_classes_near_and_far(classes, scale):
+    """Both ways: sums of exponentials as they are, and without the largest where these overflow."""
+    random = np.random.default_rng(classes)
+    n = 700  # some pieces of rows, the last one shorter
+    F, bias = scale * random.normal(size=(n, classes)), random.normal(size=classes)
+    labels, C = random.integers(classes, size=n), random.uniform(0.5, 2.0, n)
+    P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(classes)
+    loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, B, slopes)
+    Z = F + bias
+    shares = np.exp(Z - logsumexp(Z, axis=1, keepdims=True))
+    np.testing.assert_allclose(P, shares, rtol=1e-11, atol=1e-300)
+    pulls = C[:, None] * (np.eye(classes)[labels] - shares)
+    np.testing.assert_allclose(B, pulls, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(slopes, pulls.sum(axis=0), atol=1e-11 * C.sum())
+    lost = C * (logsumexp(Z, axis=1) - Z[np.arange(n), labels])
+    assert loss == pytest.approx(lost.sum(), rel=1e-13)
+    # The curvature of the biases, in loops or by BLAS.
+    step = np.empty(classes)
+    _fast.logistic.biases_along(P, C, slopes, step)
+    H = np.diag(C @ shares) - shares.T @ (C[:, None] * shares)
+    free = H + (C.sum() / classes**2)
+    if scale <= 1.0:  # elsewhere classes depend on each other
+        np.testing.assert_allclose(free @ step, slopes, atol=1e-10 * C.sum())
+
+
+def test_a_value_that_is_no_number_shows():
+    F = np.zeros((4, 3))
+    F[2, 1] = np.nan
+    P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(3)
+    loss = _fast.logistic.look_at_classes(
+        F, np.zeros(3), np.zeros(4, np.int64), np.ones(4), P, B, slopes
+    )
+    assert np.isnan(loss)
+
+
+def test_logarithms():
+    random = np.random.default_rng(0)
+    x = np.concatenate(
+        [np.exp(random.uniform(-690, 690, 5_000)), random.uniform(0.5, 3, 5_000), [1.0, 2.0, 0.5]]
+    )
+    y = x.copy()
+    _fast.exponentials.logarithms(y)
+    expected = np.log(x)
+    assert np.abs(y - expected).max() <= 4e-16 * np.abs(expected).max()
+    np.testing.assert_allclose(y, expected, rtol=1e-15, atol=1e-15)
+    none = np.array([np.nan, np.inf])
+    _fast.exponentials.logarithms(none)
+    assert np.isnan(none).all()

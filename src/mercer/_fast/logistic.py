@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mercer._fast.exponentials import double
+from mercer._fast.exponentials import double, logarithms
 from mercer._fast.jit import jit, jit_formulas, jit_sums
 from mercer._fast.piecewise import soft
 from mercer._typing import Array, IntArray
@@ -19,6 +19,10 @@ _NEAR = 1_024
 """Exponentials that are taken at a time: few enough to stay near the core, many for vectors."""
 _FARTHEST_ODDS = 708.0
 """Log odds whose exponential float64 still holds with all its digits."""
+_FAR_ODDS = 300.0
+"""Log odds up to which sums of exponentials are far from the ends of float64."""
+_FEW_CLASSES = 5
+"""Classes whose products take less time in plain loops than in BLAS."""
 _DEPENDENT = 1e-12
 """Pivots, as a share of the largest entry, that are no more than rounding."""
 
@@ -116,7 +120,7 @@ def look(
     return loss, slope, curvature
 
 
-@jit_sums
+@jit
 def look_at_classes(
     F: Array, bias: Array, labels: IntArray, C: Array, P: Array, beta: Array, slopes: Array
 ) -> float:
@@ -124,35 +128,70 @@ def look_at_classes(
 
     ``slopes`` become minus the slopes of the loss in the biases, Σ β. Returns the loss.
     """
-    loss, count = 0.0, F.shape[1]
+    loss, (n, count) = 0.0, F.shape
     slopes[:] = 0.0
-    step = max(1, _NEAR // count)
-    owns = np.empty(step)
-    for start in range(0, F.shape[0], step):
-        stop = min(start + step, F.shape[0])
-        for i in range(start, stop):
-            largest = F[i, 0] + bias[0]
-            for c in range(count):
-                P[i, c] = F[i, c] + bias[c]
-                largest = max(largest, P[i, c])
-            owns[i - start] = P[i, labels[i]] - largest
-            for c in range(count):
-                P[i, c] -= largest
-        double(P[start:stop].reshape(-1))
-        for i in range(start, stop):
-            total = 0.0
-            for c in range(count):
-                total += P[i, c]
-            loss += C[i] * (math.log(total) - owns[i - start])
-            share, price = 1.0 / total, -C[i]
-            for c in range(count):
-                P[i, c] *= share
-                beta[i, c] = price * P[i, c]
-            own = labels[i]
-            beta[i, own] = C[i] * (1.0 - P[i, own])
-            for c in range(count):
-                slopes[c] += beta[i, c]
+    step = max(1, min(n, _NEAR // count))
+    biases = np.empty(step * count)
+    for k in range(step * count):
+        biases[k] = bias[k % count]
+    losses, totals = np.empty(step), np.empty(step)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        near, size = slice(start, stop), stop - start
+        flat = P[near].reshape(-1)
+        if not _shift(F[near].reshape(-1), biases, flat) <= _FAR_ODDS**2:
+            _lower_rows(P[near])
+        for i in range(size):
+            losses[i] = -P[start + i, labels[start + i]]
+        double(flat)
+        _share_classes(P[near], labels[near], C[near], beta[near], slopes, totals[:size])
+        logarithms(totals[:size])
+        for i in range(size):
+            losses[i] = C[start + i] * (totals[i] + losses[i])
+        loss += _sum(losses[:size])
     return loss
+
+
+@jit_sums
+def _shift(F: Array, biases: Array, out: Array) -> float:
+    """Fill ``out`` with F + biases and return the sum of their squares."""
+    squares = 0.0
+    for k in range(F.size):
+        out[k] = F[k] + biases[k]
+        squares += out[k] * out[k]
+    return squares
+
+
+@jit
+def _lower_rows(P: Array) -> None:
+    """Take the largest number off each row, so that no exponential overflows."""
+    for i in range(P.shape[0]):
+        largest = P[i, 0]
+        for c in range(P.shape[1]):
+            largest = max(largest, P[i, c])
+        for c in range(P.shape[1]):
+            P[i, c] -= largest
+
+
+@jit
+def _share_classes(
+    P: Array, labels: IntArray, C: Array, beta: Array, slopes: Array, totals: Array
+) -> None:
+    """Turn exponentials into shares, fill β, add it to the slopes, and fill the totals."""
+    count = P.shape[1]
+    for i in range(P.shape[0]):
+        total = 0.0
+        for c in range(count):
+            total += P[i, c]
+        totals[i] = total
+        share, price = 1.0 / total, -C[i]
+        for c in range(count):
+            P[i, c] *= share
+            beta[i, c] = price * P[i, c]
+        own = labels[i]
+        beta[i, own] = C[i] * (1.0 - P[i, own])
+        for c in range(count):
+            slopes[c] += beta[i, c]
 
 
 @jit
@@ -241,6 +280,26 @@ def turn_of_slopes(P: Array, C: Array, U: Array, turns: Array) -> None:
 
 
 @jit
+def _products_of_shares(P: Array, C: Array) -> tuple[Array, Array]:
+    """Return −PᵀCP and Pᵀ C."""
+    count = P.shape[1]
+    if count > _FEW_CLASSES:
+        weighted = P * C.reshape(-1, 1)
+        return -np.dot(P.T, weighted), weighted.sum(axis=0)
+    H, totals = np.zeros((count, count)), np.zeros(count)
+    for i in range(P.shape[0]):
+        for a in range(count):
+            weighted_share = C[i] * P[i, a]
+            totals[a] += weighted_share
+            for b in range(a + 1):
+                H[a, b] -= weighted_share * P[i, b]
+    for a in range(count):
+        for b in range(a):
+            H[b, a] = H[a, b]
+    return H, totals
+
+
+@jit
 def biases_along(P: Array, C: Array, slopes: Array, step: Array) -> None:
     """Fill ``step`` with Newton's step of the biases of several classes for minus these slopes.
 
@@ -248,9 +307,7 @@ def biases_along(P: Array, C: Array, slopes: Array, step: Array) -> None:
     that depend on the others, as those whose shares are all 0, stay where they are.
     """
     count = slopes.size
-    weighted = P * C.reshape(-1, 1)
-    H = -np.dot(P.T, weighted)
-    totals = weighted.sum(axis=0)
+    H, totals = _products_of_shares(P, C)
     H += totals.sum() / count**2
     largest = 0.0
     for a in range(count):

@@ -72,7 +72,7 @@ def scatter(X: Array, centres: Array, codes: IntArray | None = None) -> Array:
         quick -= taken
         if (np.diagonal(taken) <= _HARMLESS[X.dtype] * np.diagonal(quick)).all():
             return quick
-    return _centred_scatter(X, centres, codes)
+    return centred_scatter(X, centres, codes)
 
 
 def _look_near(X: Array, means: Array) -> bool:
@@ -81,7 +81,7 @@ def _look_near(X: Array, means: Array) -> bool:
     return bool((means**2 <= _FAR * _HARMLESS[X.dtype] * spread).all())
 
 
-def _centred_scatter(X: Array, centres: Array, codes: IntArray | None) -> Array:
+def centred_scatter(X: Array, centres: Array, codes: IntArray | None = None) -> Array:
     """Centre a few rows at a time, in one small piece of memory, and add up their products."""
     n, d = X.shape
     S = np.zeros((d, d), dtype=X.dtype)

@@ -14,7 +14,7 @@ from mercer._typing import Array
 from mercer.gram.base import GramMatrix
 from mercer.linalg.nonnegative import nonnegative_least_squares
 from mercer.linalg.pcg import ConjugateSteps, conjugate_gradients
-from mercer.linalg.scatter import scatter
+from mercer.linalg.scatter import centred_scatter
 from mercer.problems.elastic_net import Design, LassoAnswer, LassoProblem
 from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
@@ -149,7 +149,7 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
         """The smaller of XᵀX and XXᵀ."""
         X, means = self.design.short, self.design.means
         if X is not None and means is not None and not self._wide and self.design.roots is None:
-            return scatter(X, means.astype(X.dtype)).astype(np.float64)
+            return centred_scatter(X, means.astype(X.dtype)).astype(np.float64)
         everyone = np.arange(self.design.shape[1])
         return self._dense @ self._dense.T if self._wide else self.design.gram(everyone, everyone)
 
