@@ -261,16 +261,15 @@ class OnlineClassifier(QuickReading, QuickScores, SparseCoefMixin, BaseEstimator
         if self.early_stopping and epochs > 1:
             held = self._held_out(y, weights)
         random = check_random_state(self.random_state)
-        sources = (
-            [random]
-            if binary
-            else [np.random.RandomState(s) for s in random.randint(_MOST_SEED, size=len(positives))]
-        )
+        sources = [None] if binary else random.randint(_MOST_SEED, size=len(positives))
         rows = np.setdiff1d(np.arange(len(y)), held) if held.size else None
         eta = self._step_size(X, float(weights.max()) * float(factors.max()))
         results: list[Any] = [None] * len(positives)
         seeds = []
-        for source in sources:
+        source = random if binary else np.random.RandomState(0)  # a new one for each takes longer
+        for first in sources:
+            if first is not None:
+                source.seed(first)
             source.randint(1, _MOST_SEED)
             seeds.append(int(source.randint(_MOST_SEED)))
         gram = FeatureGram.of_rows(X)

@@ -156,7 +156,7 @@ class OnlineRule(FeatureSolver[SignedRows, OnlineWeights]):
             epochs += 1
             found.updates += updates
             found.losses.append(total / count)
-            if not (np.isfinite(w).all() and np.isfinite(b[0])):
+            if not math.isfinite(w.sum() + b[0]):
                 raise InvalidInput(
                     f"Floating-point under-/overflow occurred at epoch #{epochs}. Scaling the "
                     "data with StandardScaler or MinMaxScaler, or a lower eta0, might help."
