@@ -1,25 +1,47 @@
 """Bounds of rounding as a whole, at points where all of their parts are of one size.
 
-Each is put together anew from its parts: γ of a sum of s products of sizes zᵢ is (s + 16) u Σ zᵢ.
+Each is put together anew from its parts: γ of a sum of s products of sizes zᵢ is (s + 16) u Σ zᵢ,
+for u of float64 and for one so large that no part hides.
 """
 
 import math
+import sys
 
 import numpy as np
 import pytest
 
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems import linear
-from mercer.problems.design_products import DesignProducts
+from mercer.problems.design_products import Bounded, DesignProducts
 from mercer.problems.elastic_net import LassoProblem
 from mercer.problems.linear import LinearAnswer, LinearCrammerSinger, SparseClassifier
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import Huber, LogBarrier
-from mercer.problems.penalty_problems import PenaltyAnswer, PenaltyProblem
+from mercer.problems.penalty_problems import (
+    ChebyshevProblem,
+    PenaltyAnswer,
+    PenaltyProblem,
+    VertexAnswer,
+)
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.problems.squares_bounds import _dual_point, prove_squares
+from mercer.problems.vector_norms import Lp
+from tests.problems.digits import COARSE, FINE, set_unit
 
-U = 2.0**-52
+U = FINE
+
+
+@pytest.fixture(autouse=True, params=[FINE, COARSE], ids=["fine", "coarse"])
+def unit(request, monkeypatch):
+    """Take each unit of rounding in turn, here and in the problems."""
+    monkeypatch.setattr(sys.modules[__name__], "U", request.param)
+    set_unit(monkeypatch, request.param)
+
+
+def near(bound):
+    """Differences of losses that are almost equal have few digits where u is small."""
+    return pytest.approx(bound, rel=0.02 if U == FINE else 1e-7, abs=0)
 
 
 def numbers(seed=17):
@@ -73,7 +95,7 @@ def test_linear_machines(kind, size, constant):
     terms = np.abs(problem.p * beta) + problem.epsilon * np.abs(beta) + problem.D * beta**2 / 2
     below = gamma(terms) + squares_off(total, (6 + 16) * U * sizes) / 2
     found = problem.prove(LinearAnswer(w, beta), GRAM)
-    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+    assert found.rounding == near(max(above, below))
 
 
 @pytest.mark.parametrize("size", [0.05, 0.5, 5.0])
@@ -91,7 +113,7 @@ def test_sparse_classifiers(size):
     above = float((most - C * excess**2).sum()) + gamma(most) + gamma(np.abs(w))
     below = gamma(alpha) + gamma(alpha**2 / (4 * C))
     found = problem.prove(LinearAnswer(w, np.zeros(6)), GRAM)
-    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+    assert found.rounding == near(max(above, below))
     assert found.dual == pytest.approx(alpha.sum() - (alpha**2 / (4 * C)).sum(), rel=1e-12)
     # What rounding may add to the constraints is inside of them.
     assert share * (np.abs(pull) + errors).max() <= 1
@@ -156,9 +178,30 @@ def test_penalised_squares(l1, l2, size, positive, weighted):
         duals.append((value, below + 16 * U * abs(value)))
     value, below = max(duals, key=lambda pair: pair[0] - pair[1])
     found = prove_squares(problem, DesignProducts(X), y, w, None)
-    assert found.rounding == pytest.approx(max(above, below), rel=0.02, abs=0)
+    assert found.rounding == near(max(above, below))
     assert found.dual == pytest.approx(value, rel=1e-12)
     assert found.primal == pytest.approx((s * r * r).sum() / 2 + l1 * w.sum() + l2 * (w @ w) / 2)
+
+
+def check_price_of_logistic(problem, W, biases, found):
+    """The dual value pays for what rounding may have added to it."""
+    values, errors = product(W)
+    best = problem.with_best_bias(values, biases)
+    below, drift = problem._entropy_bound(Bounded(values, errors, errors), best)
+    V, errors, sizes = transposed(best.beta)
+    reach = errors + drift * sizes
+    plain = problem.entropy(best.beta)
+    if problem.penalised:
+        plain -= (V * V).sum() / 2
+        below += squares_off(V, reach) / 2
+    else:
+        below += 2 * float(((np.abs(V) + reach) * np.abs(W)).sum())
+        if (np.abs(V) > 1e-3 * sizes + errors).any():
+            below = math.inf
+    if U == COARSE and below < plain:
+        assert plain - found.dual == pytest.approx(below, rel=1e-7)
+    else:
+        assert found.dual == pytest.approx(max(plain - below, 0.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("bias", [0.0, 2.0])
@@ -177,6 +220,7 @@ def test_losses_of_logistic_regression(classes, penalised, bias):
         above += gamma(W * W / 2)
     found = problem.prove(LogisticAnswer(W, biases), GRAM)
     assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
+    check_price_of_logistic(problem, W, biases, found)
     if penalised:
         sparse = SparseLogisticProblem(labels, C, classes, True, l1=0.25)
         price = gamma(0.25 * np.abs(W) + 0.75 * W * W / 2) - gamma(W * W / 2)
@@ -204,6 +248,122 @@ def test_entropies_of_logistic_regression(classes, intercept):
     assert drift == pytest.approx(2 * (left / sizes).max(), rel=1e-9, abs=0)
 
 
+@pytest.mark.parametrize("l1", [1.0, 0.25])
+@pytest.mark.parametrize("size", [0.01, 0.3])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_shares_of_duals_with_sparse_weights(classes, size, l1):
+    labels = LABELS % classes
+    problem = SparseLogisticProblem(labels, C, classes, True, l1=l1)
+    W = size * numbers(5).normal(size=(3, problem.functions))
+    W[1] = 0.0
+    biases = np.zeros(problem.functions)
+    values, errors = product(W)
+    best = problem.with_best_bias(values, biases)
+    entropy, drift = problem._entropy_bound(Bounded(values, errors, errors), best)
+    V, errors, sizes = transposed(best.beta)
+    reach = errors + drift * sizes + 4 * U * l1
+    worst = float((np.abs(V - (1 - l1) * W) + reach).max())
+    duals = []
+    for share in {min(1.0, l1 / worst), 1.0} if l1 < 1 else {min(1.0, l1 / worst)}:
+        dual, below = problem.entropy(share * best.beta), entropy
+        if l1 < 1:
+            price = float((np.maximum(share * np.abs(V) - l1, 0) ** 2).sum()) / (2 - 2 * l1)
+            most = float((np.maximum(share * (np.abs(V) + reach) - l1, 0) ** 2).sum())
+            most /= 2 - 2 * l1
+            dual -= price
+            below += most - price + (W.size + 16) * U * (most + price)
+        duals.append((dual, below))
+    dual, below = max(duals, key=lambda pair: pair[0] - pair[1])
+    found = problem.prove(LogisticAnswer(W, biases), GRAM)
+    assert 0 < below < dual
+    assert dual - found.dual == near(below)
+
+
+@pytest.mark.parametrize("with_constant", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_squares_without_penalties(weighted, with_constant):
+    """At the least squares; what Xᵀν lacks of 0 is paid by weights twice as large."""
+    s = C if weighted else np.ones(6)
+    y, rows = numbers(5).normal(size=6), np.column_stack([X, np.ones(6)])[:, : 3 + with_constant]
+    root = np.sqrt(s)[:, None]
+    x = np.linalg.lstsq(root * rows, root[:, 0] * y, rcond=None)[0]
+    w, off_constant = x[:3], 2.0**-8 * U
+    constant = Bounded(x[3:], np.full(1, off_constant), np.abs(x[3:])) if with_constant else None
+    problem = LassoProblem(y, 0.0, weights=C if weighted else None)
+    found = prove_squares(problem, DesignProducts(X), y, w, constant)
+    values, errors = product(w)
+    r, off = y - values, errors + 4 * U * (np.abs(y) + np.abs(values))
+    if with_constant:
+        r, off = r - x[3], off + off_constant + 4 * U * abs(x[3])
+    above = float(s @ (np.abs(r) * off + off * off / 2)) + gamma(s * r * r)
+    nu, drift = _dual_point(s, r, with_constant)
+    c, errors, sizes = transposed(nu)
+    price = gamma(np.abs(y * nu)) + drift * np.abs(y * nu).sum()
+    price += (gamma(nu * nu / s) + 3 * drift * (nu * nu / s).sum()) / 2
+    price += 2 * float((np.abs(c) + errors + drift * sizes) @ np.abs(w))
+    best = y @ nu - (nu * nu / s).sum() / 2
+    assert found.rounding == near(above)
+    assert found.primal == pytest.approx(best)
+    assert best - found.dual == near(price)
+    assert found.dual_feasibility < 1e-12
+
+
+@pytest.mark.parametrize("p", [1, 2, math.inf])
+@pytest.mark.parametrize("radius", [math.inf, 0.5])
+@pytest.mark.parametrize("length", [0.25, 2.0])
+def test_norms_of_residuals(p, radius, length):
+    k = 0 if radius == math.inf else 2
+    x = np.array([0.25, -0.125, 0.5])
+    b = numbers(5).normal(size=6)
+    problem = NormProblem(b, Lp(p), radius, Lp(2), k)
+    nu = problem.feasible(X, b)
+    nu = nu * (length / Lp(p).dual()(nu))
+    found = problem.prove(PenaltyAnswer(x, nu), GRAM)
+    values, errors = product(x)
+    primal = float(Lp(p)(b - values))
+    above = float(Lp(p)(errors + 4 * U * (np.abs(b) + np.abs(values)))) + gamma([primal] * 6)
+    assert found.rounding == pytest.approx(above, rel=1e-9, abs=0)
+    inside = nu / max(length * (1 + (6 + 16) * U), 1.0)
+    c, errors, _ = transposed(inside)
+    size = np.abs(c) + errors
+    below = gamma(np.abs(b * inside)) + 2 * float(size[k:] @ np.abs(x[k:]))
+    if k:
+        below += radius * np.linalg.norm(size[:k]) * (1 + (2 + 16) * U)
+    assert below < b @ inside
+    assert b @ inside - found.dual == near(below)
+
+
+@pytest.mark.parametrize("length", [0.25, 2.0])
+def test_largest_residuals(length):
+    x, b = np.array([0.25, -0.125, 0.5]), numbers(5).normal(size=6)
+    nu = NormProblem(b, Lp(math.inf)).feasible(X, b)
+    nu *= length / np.abs(nu).sum()
+    found = ChebyshevProblem(b).prove(VertexAnswer(x, nu, np.arange(4)), GRAM)
+    values, errors = product(x)
+    off = errors + 4 * U * (np.abs(b) + np.abs(values))
+    assert found.rounding == pytest.approx(off.max(), rel=1e-9, abs=0)
+    inside = nu / max(np.abs(nu).sum() + gamma(np.abs(nu)), 1.0)
+    c, errors, _ = transposed(inside)
+    below = gamma(np.abs(b * inside)) + 2 * float((np.abs(c) + errors) @ np.abs(x))
+    assert b @ inside - found.dual == near(below)
+
+
+@pytest.mark.parametrize("penalty", [Huber(0.5), Huber(4.0)])
+def test_prices_of_duals_of_penalties(penalty):
+    b, x = numbers(5).normal(size=6), np.array([0.25, -0.125, 0.5])
+    problem = PenaltyProblem(b, penalty)
+    nu = problem.multipliers(X, b - X @ x)
+    for given in (None, nu):
+        found = problem.prove(PenaltyAnswer(x, given), GRAM)
+        conjugate = penalty.conjugate(nu)
+        c, errors, _ = transposed(nu)
+        below = gamma(np.abs(b * nu) + np.abs(conjugate))
+        below += 2 * float((np.abs(c) + errors) @ np.abs(x))
+        plain = b @ nu - conjugate.sum()
+        assert below < plain
+        assert plain - found.dual == near(below)
+
+
 @pytest.mark.parametrize("penalty", [Huber(0.5), LogBarrier(9.0)])
 def test_sums_of_penalties(penalty):
     b, x = numbers(5).normal(size=6), np.array([0.5, -0.5, 1.0])
@@ -212,7 +372,7 @@ def test_sums_of_penalties(penalty):
     most = np.maximum(penalty.value(r + off), penalty.value(r - off))
     above = float((most - penalty.value(r)).sum()) + gamma(most)
     found = PenaltyProblem(b, penalty).prove(PenaltyAnswer(x), GRAM)
-    assert found.rounding == pytest.approx(above, rel=0.02, abs=0)
+    assert found.rounding == near(above)
 
 
 @pytest.mark.parametrize("centred", [False, True])
