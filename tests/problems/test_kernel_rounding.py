@@ -1,6 +1,7 @@
 """Products, curvature, and what rounding does to machines of kernels, term by term."""
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import SumGram
 from mercer.problems import qp
-from mercer.problems.curvature import EPSILON, Curvature, dense_curvature
+from mercer.problems.curvature import Curvature, dense_curvature
 from mercer.problems.kernel_alignment import AlignmentProblem
 from mercer.problems.manifold import ManifoldProblem, ManifoldProblems, Roughness
 from mercer.problems.manifold_hinge import HingeManifoldProblem
@@ -21,8 +22,16 @@ from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.problems.multiple_kernels import MultipleKernelProblem, WeightedMultipliers
 from mercer.problems.processes import MeanProblem, ModeProblem
 from mercer.problems.products import BoundedProduct, Products
+from tests.problems.digits import COARSE, FINE, set_unit
 
-U = 2.0**-52
+U = FINE
+
+
+@pytest.fixture(autouse=True, params=[FINE, COARSE], ids=["fine", "coarse"])
+def unit(request, monkeypatch):
+    """Take each unit of rounding in turn, here and in the problems."""
+    monkeypatch.setattr(sys.modules[__name__], "U", request.param)
+    set_unit(monkeypatch, request.param)
 
 
 def positive(n, seed=0):
@@ -89,38 +98,38 @@ def test_shifts_are_those_of_rump(n, size):
     K = size * np.eye(n)
     found = dense_curvature(K)
     trace = size * n
-    shift = 2 * (n + 2) * EPSILON * trace
-    assert found.shift == pytest.approx(shift + (n + 2) * EPSILON * (trace + n * shift), rel=1e-9)
+    shift = 2 * (n + 2) * U * trace
+    assert found.shift == pytest.approx(shift + (n + 2) * U * (trace + n * shift), rel=1e-9)
     groups = np.zeros(n, int)
     centred = dense_curvature(K, groups)
     trace = size * (n - 1)
-    shift = 2 * (n + 2) * EPSILON * trace
-    unseen = 8 * EPSILON * size
-    total = unseen + shift + (n + 2) * EPSILON * (trace + n * shift)
+    shift = 2 * (n + 2) * U * trace
+    unseen = 8 * U * size
+    total = unseen + shift + (n + 2) * U * (trace + n * shift)
     assert centred.shift == pytest.approx(total, rel=1e-6)
 
 
 def test_what_centring_may_have_done_is_no_refutation():
     """A large constant, which centring takes off up to its rounding, and a negative direction."""
-    n, large, least = 4, 2.0**20, -(2.0**-29)
+    n, large, least = 4, 2.0**20, -(2.0**23) * U
     v = np.array([1.0, -1.0, 1.0, -1.0]) / 2
     K = large * np.ones((n, n)) + least * np.outer(v, v)
     size = float(np.abs(K).sum(axis=1).max())
-    assert least > -n * EPSILON * size
+    assert least > -n * U * size
     found = dense_curvature(K, np.zeros(n, int))
     assert found.verdict == "proven"
     trace = abs(least)
-    shift = 4 * (n + 2) * EPSILON * size + 2 * abs(least)
-    total = 8 * EPSILON * size + shift + (n + 2) * EPSILON * (trace + n * shift)
+    shift = 4 * (n + 2) * U * size + 2 * abs(least)
+    total = 8 * U * size + shift + (n + 2) * U * (trace + n * shift)
     assert found.shift == pytest.approx(total, rel=1e-6)
     K += 2.0**6 * least * np.outer(v, v)
     assert dense_curvature(K, np.zeros(n, int)).verdict == "refuted"
 
 
 def test_a_least_eigenvalue_of_rounding_size_is_no_refutation():
-    K = np.diag([1e3] + [1.0] * 48 + [-1e-14])
+    K = np.diag([1e3] + [1.0] * 48 + [-45 * U])
     assert dense_curvature(K).verdict == "proven"
-    K[-1, -1] = -600 * EPSILON * 1e3  # below what rounding makes of 0 at this norm
+    K[-1, -1] = -600 * U * 1e3  # below what rounding makes of 0 at this norm
     assert dense_curvature(K).verdict == "refuted"
 
 
@@ -248,16 +257,21 @@ def test_the_mean_of_a_process_by_the_formulas(silent):
     misfit = (np.abs(y - f) * off + off**2 / 2 + few * (y - f) ** 2)[noisy] / noise[noisy]
     below = squares / 2 + few * (np.abs(c * y).sum() + noise @ c**2)
     assert found.rounding == pytest.approx(max(squares / 2 + misfit.sum(), below), rel=1e-9, abs=0)
+    calm = MeanProblem(f[:, None], np.full(5, 1e6))  # no misfit but large prices of c
+    only = calm.certify(c[:, None], GivenGram(K, Definite.POSITIVE)).rounding
+    assert only == pytest.approx(squares / 2 + few * (np.abs(c * f).sum() + 1e6 * c @ c), rel=1e-9)
     shifted = problem.certify(c[:, None], GivenGram(K, Definite.UNKNOWN))
     if silent:
         assert shifted.rounding == math.inf
     else:
         shift = dense_curvature(K).shift
         reach = c @ c + y @ y / noise.min() ** 2
-        assert shift * reach < shifted.rounding < shift * reach + 2 * found.rounding
-    calm = MeanProblem(f[:, None], np.full(5, 1e6))  # no misfit but large prices of c
-    only = calm.certify(c[:, None], GivenGram(K, Definite.POSITIVE)).rounding
-    assert only == pytest.approx(squares / 2 + few * (np.abs(c * f).sum() + 1e6 * c @ c), rel=1e-6)
+        errors = 21 * U * np.abs(K) @ np.abs(c)
+        off = errors + 4 * U * (np.abs(y) + np.abs(f))
+        squares = np.abs(c) @ errors + few * np.abs(c * f).sum()
+        misfit = (np.abs(y - f) * off + off**2 / 2 + few * (y - f) ** 2) / noise
+        above = squares / 2 + misfit.sum() + shift * reach
+        assert shifted.rounding == pytest.approx(above, rel=1e-9, abs=0)
 
 
 def test_the_mode_of_a_process_by_loops():

@@ -1,6 +1,7 @@
 """Losses of rows by loops and differences, and what rounding does to machines on landmarks."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -15,8 +16,16 @@ from mercer.landmarks.landmark_gram import LandmarkGram
 from mercer.problems.landmark_bounds import LandmarkRounding
 from mercer.problems.landmark_losses import LOSSES, LandmarkClasses
 from mercer.problems.landmark_squares import LandmarkFunctions, LandmarkRidge
+from tests.problems.digits import COARSE, FINE, set_unit
 
-U = 2.0**-52
+U = FINE
+
+
+@pytest.fixture(autouse=True, params=[FINE, COARSE], ids=["fine", "coarse"])
+def unit(request, monkeypatch):
+    """Take each unit of rounding in turn, here and in the problems."""
+    monkeypatch.setattr(sys.modules[__name__], "U", request.param)
+    set_unit(monkeypatch, request.param)
 LABELS = {2: np.array([0, 1, 1, 0]), 3: np.array([2, 0, 1, 2])}
 
 
