@@ -69,6 +69,16 @@ def test_rows_that_are_kept_are_not_computed_again(small, precise):
     added(cache, list(range(10, 22)), [False] * 12)
 
 
+def test_no_row_goes_while_there_is_room(small):
+    cache = cache_of(7)
+    for row in range(7):
+        added(cache, [row], [True])
+        assert cache.slots(np.arange(row + 1)).tolist() == list(range(row + 1))
+    assert (cache.hits, cache.misses) == (0, 7)
+    added(cache, [7], [True])  # the oldest makes room
+    assert cache.slots(np.arange(8)).tolist() == [-1, 1, 2, 3, 4, 5, 6, 0]
+
+
 def test_other_columns_forget_the_rows(small):
     cache = cache_of(7)
     added(cache, [3, 4], [True, True])

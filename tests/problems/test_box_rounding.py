@@ -8,6 +8,7 @@ import pytest
 from mercer.problems import qp
 from mercer.problems.curvature import Curvature
 from mercer.problems.products import BoundedProduct
+from tests.problems.digits import COARSE, set_unit
 
 U = 2.0**-52
 SURE = Curvature()
@@ -184,3 +185,78 @@ def test_free_variables_take_up_what_a_sum_lacks_first():
     nearly = np.array([1.0 - 1e-14, 0.6, 0.4, 1e-14])
     assert problem.feasible(nearly)[[0, 3]].tolist() == [1.0, 0.0]
     assert problem.feasible(np.array([2.0, -1.0, 0.5, 0.5])).tolist() == [1.0, 0.0, 0.5, 0.5]
+
+
+# ---- all parts at once, in coarse arithmetic -----------------------------------------------------
+
+
+def by_loops(problem, beta, seen, biases, u):
+    """Return the two bounds of rounding and the dual value, variable by variable."""
+    count, m = len(seen.f), len(beta)
+    rows, moved = np.zeros(count), np.zeros(count)
+    change = problem.feasible(beta) - beta
+    above = below = terms = price = linear = 0.0
+    for i in range(m):
+        row, bias = problem.row[i], biases[problem.group[i]]
+        rows[row] += beta[i]
+        moved[row] += change[i]
+        p, f = problem.p[i], seen.f[row]
+        off = seen.errors[row] + 4 * u * (abs(p) + abs(f) + abs(bias))
+        above += max(abs(problem.lo[i]), abs(problem.hi[i])) * off
+        rest = p - f - bias
+        price += abs(rest * (problem.hi[i] if rest > 0 else problem.lo[i]))
+        below += abs(change[i]) * off
+        terms += abs(p * beta[i]) + abs((p - f) * change[i])
+        linear += p * beta[i] + (p - f) * change[i]
+    squares = np.abs(rows) @ seen.errors + (count + 4) * u * np.abs(rows * seen.f).sum()
+    square = (np.abs(moved) @ seen.roots) ** 2
+    constant = sum(abs(b * t) for b, t in zip(biases, problem.sums, strict=True))
+    above += squares / 2 + (m + 4) * u * (price + constant)
+    least, most = (problem.coefficients(end, count) for end in (problem.lo, problem.hi))
+    far = np.maximum(rows - least, most - rows)
+    above += seen.curvature.shift / 2 * (far @ far)
+    below += squares / 2 + (m + 4) * u * (terms + square)
+    return above, below, linear - rows @ seen.f / 2 - square / 2
+
+
+BOXES = {
+    "classes": lambda y, C: qp.classifier(np.sign(y), C),
+    "tubes": lambda y, C: qp.regressor(y, C, 0.125),
+    "one class": lambda y, C: qp.one_class(C, 0.4),
+    "classes by ν": lambda y, C: qp.nu_classifier(np.sign(y), C, 0.4),
+    "tubes by ν": lambda y, C: qp.nu_regressor(y, C, 0.4),
+}
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0**-12])
+@pytest.mark.parametrize("error", [0.0, 2.0**-10])
+@pytest.mark.parametrize("kind", BOXES)
+def test_all_parts_of_the_bound(kind, error, shift, monkeypatch):
+    set_unit(monkeypatch, COARSE)
+    rng = np.random.default_rng(3)
+    y, C = np.array([1.5, -1.0, 2.0, -0.5, -2.0, 1.0]), rng.uniform(0.5, 2.0, 6)
+    problem = BOXES[kind](y, C)
+    beta = problem.feasible(rng.normal(size=len(problem)))
+    seen = product(rng.normal(size=6), error * rng.uniform(size=6), shift, rng.uniform(1, 2, 6))
+    biases = np.array([0.25, -0.75])[: problem.groups]
+    found = problem.prove(beta, seen, biases)
+    above, below, dual = by_loops(problem, beta, seen, biases, COARSE)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-9)
+    assert found.dual == pytest.approx(dual, rel=1e-12)
+
+
+@pytest.mark.parametrize("spoilt", [0.0, 2.0**-22, -(2.0**-22)])
+@pytest.mark.parametrize("error", [0.0, 2.0**-24])
+def test_the_dual_value_is_the_uncertain_one(spoilt, error, monkeypatch):
+    """All rows on their margins and all multipliers on their bounds: no loss, but long sums."""
+    set_unit(monkeypatch, COARSE)
+    signs = np.where(np.arange(12) % 2, -1.0, 1.0)
+    problem = qp.classifier(signs, np.full(12, 2.0**-6))
+    beta = signs * 2.0**-6
+    beta[4] *= 1 + spoilt
+    seen = product(signs, np.full(12, error), roots=np.full(12, 2.0**18))
+    found = problem.prove(beta, seen, np.zeros(1))
+    above, below, dual = by_loops(problem, beta, seen, np.zeros(1), COARSE)
+    assert below > above
+    assert found.rounding == pytest.approx(below, rel=1e-9)
+    assert found.dual == pytest.approx(dual, rel=1e-12)

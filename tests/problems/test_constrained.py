@@ -337,3 +337,57 @@ def test_what_cannot_be_proven_infeasible_is_said_to_be_a_search():
 def test_an_infeasible_start_of_a_feasible_problem_is_no_matter():
     problem = ConstrainedProblem(QuadraticFunction(np.eye(2)), [disc(3, 0), disc(3, 1)])
     judged(solve(problem, [50.0, -80.0]).certificate, gap=1e-5, residual=1e-5)
+
+
+@pytest.mark.parametrize("bends", [False, True])
+def test_equalities_that_cannot_hold_are_seen(bends):
+    """x₀ = 0 and x₀ = 1: whatever point is returned breaks one of them."""
+    disc = [QuadraticFunction(np.eye(2), np.zeros(2), -8.0)] if bends else []
+    problem = ConstrainedProblem(
+        QuadraticFunction(np.eye(2)), disc, [Affine([1.0, 0.0]), Affine([1.0, 0.0], 1.0)]
+    )
+    found = problem.slater_point([0.25, 0.0])
+    assert not found.holds
+    assert found.affine == max(abs(found.x[0]), abs(found.x[0] - 1.0)) >= 0.5
+
+
+def test_affine_inequalities_that_cannot_hold_are_seen():
+    """x ≤ −1 and x ≥ 3 have a distance of 2 from any point between them."""
+    problem = ConstrainedProblem(QuadraticFunction([[1.0]]), Affine([[1.0], [-1.0]], [-1.0, -3.0]))
+    found = problem.slater_point()
+    assert not found.holds
+    assert found.affine == pytest.approx(2.0)
+    assert found.slack == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [("objective", ["f0"]), ("inequalities", ["f1"]), ("equalities", ["h1", "-h1"])],
+)
+def test_how_far_a_function_is_above_its_chord(place, names):
+    """By fₘ − θf(x) − (1 − θ)f(y), less what rounding may do to the three."""
+    x, y, theta = np.array([3.0]), np.array([-1.0]), 0.25
+    for name, sign in zip(names, (1, -1), strict=False):
+        bent = Function(lambda z, sign=sign: sign * (5.0 - 2.0 * z[0] ** 2))
+        given = {"objective": Affine([1.0])} | {place: bent}
+        problem = ConstrainedProblem(**given, size=1)
+        found = problem.worst_chord([(x, y, theta)])
+        assert found.name == name
+        # f(3) = −13, f(−1) = 3 and f(0) = 5, of which the chord has −1.
+        assert found.excess == pytest.approx(6.0 - 1e-9 * (1 + 13 + 3), rel=1e-13)
+        assert (found.x[0], found.y[0], found.theta) == (3.0, -1.0, 0.25)
+    flat = ConstrainedProblem(Function(lambda z: 7.0 * z[0] - 1.0), size=1)
+    assert flat.worst_chord([(x, y, theta)]) is None
+    one = ConstrainedProblem(Function(lambda z: np.array([z[0], -(z[0] ** 2)])), size=1)
+    assert one.worst_chord([(x, y, theta)]).name == "f0[1]"
+
+
+def test_the_worst_of_some_chords_is_kept():
+    problem = ConstrainedProblem(Function(lambda z: -(z[0] ** 2)), size=1)
+    ends = [(0.0, 1.0), (0.0, 4.0), (0.0, 2.0)]
+    found = problem.worst_chord([(np.array([a]), np.array([b]), 0.5) for a, b in ends])
+    assert found.y[0] == 4.0
+    assert found.excess == pytest.approx(4.0, rel=1e-7)
+    # A chord above which a function is by no more than rounding shows nothing.
+    tiny = ConstrainedProblem(Function(lambda z: -1e-10 * z[0] ** 2), size=1)
+    assert tiny.worst_chord([(np.array([-1.0]), np.array([1.0]), 0.5)]) is None

@@ -137,6 +137,8 @@ def test_names():
     y = np.ones(2)
     names = [LassoProblem(y, l1, l2).name for l1, l2 in PENALTIES[:4]]
     assert names == ["least squares", "lasso", "ridge", "elastic net"]
+    little = [LassoProblem(y, l1, l2).name for l1, l2 in ((0, 0), (0.1, 0), (0, 0.1), (0.1, 0.1))]
+    assert little == names
     assert LassoProblem(y, 1.0, positive=True).name == "lasso, weights ≥ 0"
 
 

@@ -52,6 +52,8 @@ def test_bounds_of_products_are_higham_s():
     np.testing.assert_allclose(open_.errors, terms * U * (np.abs(K) @ np.abs(V)))
     np.testing.assert_allclose(sure.roots, roots)
     np.testing.assert_allclose(open_.roots, math.sqrt(np.abs(K).max()))
+    small = Products(GivenGram(K / 1024, Definite.UNKNOWN), V)  # no value is above 1
+    np.testing.assert_allclose(small.roots, math.sqrt(np.abs(K).max()) / 32)
     X = np.random.default_rng(2).normal(size=(5, 3))  # as many terms more as features
     found = Products(FeatureGram.of_rows(X), V)
     lengths = np.linalg.norm(X, axis=1)

@@ -26,6 +26,8 @@ def unit(request, monkeypatch):
     """Take each unit of rounding in turn, here and in the problems."""
     monkeypatch.setattr(sys.modules[__name__], "U", request.param)
     set_unit(monkeypatch, request.param)
+
+
 LABELS = {2: np.array([0, 1, 1, 0]), 3: np.array([2, 0, 1, 2])}
 
 
@@ -201,6 +203,17 @@ def test_classes_on_landmarks_by_sums_over_rows(name, classes, constant):
     if constant:
         below += rounding.of_sum * steep * (2 * np.abs(b) + 1).sum()
     assert found.rounding == pytest.approx(max(above, below))
+    # Where there is no function yet and rows are short, only sums over rows are uncertain.
+    nothing = LandmarkFunctions(np.zeros_like(W), np.zeros_like(b))
+    short = LandmarkRounding(low.basis, 10**14, 1e-12, float(s.sum()))
+    alone = problem.prove(nothing, low, short)
+    own = math.log(classes) if name == "logistic" else float(loss.functions)
+    total = mass * own
+    steep = 2 * mass + (2 * math.sqrt(mass * total) if name == "squared_hinge" else 0.0)
+    below = short.of_sum * (mass * own + classes * mass)
+    below += short.of_sum * steep * loss.functions if constant else 0.0
+    above = short.of_sum * (total + mass) + 16 * U * mass
+    assert alone.rounding == pytest.approx(max(above, below), rel=1e-6 if U == FINE else 0.05)
     assert found.problem.startswith(f"{loss.name} classification")
     with pytest.raises(InvalidInput, match="not one on landmarks"):
         problem.certify(value, GivenGram(np.eye(30)))

@@ -63,6 +63,41 @@ def test_certificate_is_the_definition(machine, seed):
     assert certificate.iterations == 3
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_given_biases_weigh_with_the_sums_of_coefficients(machine):
+    """With biases that are given the dual value loses Σ_c b_c Σᵢ αᵢ_c, and margins move."""
+    labels, C, biases = np.array([0, 1, 2, 0]), np.array([1.0, 2.0, 0.5, 1.0]), [0.5, -1.0, 0.25]
+    problem = machine(labels, C, 3, np.array(biases))
+    rng = np.random.default_rng(3)
+    alpha = problem.feasible(rng.normal(size=(4, 3)))
+    A = rng.normal(size=(4, 4))
+    f = A @ A.T @ alpha
+    found = problem.judge(alpha, f)
+    loss = 0.0
+    for i, y in enumerate(labels):
+        g = [1 - f[i, y] - biases[y] + f[i, c] + biases[c] for c in range(3) if c != y]
+        costs = [max(0.0, each) for each in g]
+        loss += C[i] * (sum(costs) if machine is WestonWatkins else max(costs))
+    half = (alpha * f).sum() / 2
+    moved = sum(b * alpha[:, c].sum() for c, b in enumerate(biases))
+    assert abs(moved) > 0.1
+    assert found.primal == pytest.approx(half + loss)
+    assert found.dual == pytest.approx(alpha[np.arange(4), labels].sum() - half - moved)
+    # Where they are free the sums have to vanish, and what is left of them is no feasible point.
+    free = machine(labels, C, 3, np.array(biases), True).judge(alpha, f)
+    assert free.dual == pytest.approx(alpha[np.arange(4), labels].sum() - half)
+    assert free.dual_feasibility == pytest.approx(np.abs(alpha.sum(axis=0)).max())
+
+
+def test_points_without_a_price_have_no_multipliers():
+    problem = CrammerSinger(np.array([0, 1, 0]), np.array([0.0, 2.0, 0.0]), 3)
+    wild = np.array([[1.0, -0.5, -0.5], [-1.0, 4.0, -3.0], [0.0, 0.0, 0.0]])
+    inside = problem.feasible(wild)
+    np.testing.assert_allclose(inside, [[0, 0, 0], [-0.5, 2.0, -1.5], [0, 0, 0]], atol=1e-15)
+    part = CrammerSinger(np.array([0]), np.array([4.0]), 3).feasible(np.array([[9.0, -1.0, -0.5]]))
+    np.testing.assert_array_equal(part, [[1.5, -1.0, -0.5]])
+
+
 @given(machine=machines, seed=seeds)
 def test_every_dual_value_is_below_every_primal_value(machine, seed):
     problem, K, rng = random_problem(machine, seed)

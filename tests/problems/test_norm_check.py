@@ -108,3 +108,11 @@ def test_rounding_is_no_violation():
     )
     tiny = norms.check_norm(lambda x: 1e-12 * np.linalg.norm(x))  # by shares, not by sizes
     assert tiny
+
+
+def test_functions_that_vanish_everywhere_are_measured_by_one():
+    for at_zero, first in ((1.5e-9, False), (0.5e-9, True)):
+        report = norms.check_norm(lambda x, v=at_zero: 0.0 if x.any() else v)
+        violation = report.violations[0]
+        assert violation.axiom == "definite"
+        assert violation.x.any() == first

@@ -20,6 +20,8 @@ def unit(request, monkeypatch):
     """Take each unit of rounding in turn, here and in the problems."""
     monkeypatch.setattr(sys.modules[__name__], "U", request.param)
     set_unit(monkeypatch, request.param)
+
+
 N = 6
 
 
