@@ -105,6 +105,8 @@ def test_cheap_values_get_less_memory(small, monkeypatch):
     monkeypatch.setattr(cached, "CHEAP_BYTES", 5 * 4 * 64)
     monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 1e9)
     assert TiledCache(GivenGram(K), 1 << 30, 1).capacity == 5
+    monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 1e-2)  # for each value, 36 s for all
+    assert TiledCache(GivenGram(K), 1 << 30, 1).capacity == 5
     monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 0.0)
     assert TiledCache(GivenGram(K), 20 * 4 * 64, 1).capacity == 20
 

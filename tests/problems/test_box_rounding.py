@@ -8,6 +8,7 @@ import pytest
 from mercer.problems import qp
 from mercer.problems.curvature import Curvature
 from mercer.problems.products import BoundedProduct
+from mercer.problems.unbiased import unbiased_classifier
 from tests.problems.digits import COARSE, set_unit
 
 U = 2.0**-52
@@ -68,6 +69,22 @@ def test_multipliers_that_rounding_took_out_are_moved_back():
         assert found.dual_feasibility == pytest.approx(abs(off), rel=1e-6)
     far = problem.prove(np.array([2.5, -2.0]), seen, np.array([0.0]))
     assert far.dual == -math.inf
+
+
+@pytest.mark.parametrize("kind", ["one sum", "no sum"])
+def test_how_far_out_multipliers_may_be(kind):
+    """By 1e-6, or by 1e-6 of what there is; the same to the last digit is not too far."""
+    signs, C = np.array([1.0, 1.0, -1.0]), np.full(3, 8.0)
+    problem = (qp.classifier if kind == "one sum" else unbiased_classifier)(signs, C)
+    f = np.zeros(3)
+    for beta in (np.array([-1e-6, 1e-6, 0.0]), np.array([-4e-6, 2.0, -(2.0 - 4e-6)])):
+        out = -beta[0]
+        assert out == 1e-6 or out == 1e-6 * np.abs(beta).sum()
+        found = problem.judge(beta, f)
+        assert found.dual_feasibility == out
+        assert found.dual == pytest.approx(signs @ beta, abs=1e-15)
+        beta[0] *= 1 + 1e-9
+        assert problem.judge(beta, f).dual == -math.inf
 
 
 def test_what_moves_pay_for_uncertain_slopes():
@@ -241,7 +258,7 @@ def test_all_parts_of_the_bound(kind, error, shift, monkeypatch):
     biases = np.array([0.25, -0.75])[: problem.groups]
     found = problem.prove(beta, seen, biases)
     above, below, dual = by_loops(problem, beta, seen, biases, COARSE)
-    assert found.rounding == pytest.approx(max(above, below), rel=1e-9)
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-9, abs=0)
     assert found.dual == pytest.approx(dual, rel=1e-12)
 
 
@@ -258,5 +275,5 @@ def test_the_dual_value_is_the_uncertain_one(spoilt, error, monkeypatch):
     found = problem.prove(beta, seen, np.zeros(1))
     above, below, dual = by_loops(problem, beta, seen, np.zeros(1), COARSE)
     assert below > above
-    assert found.rounding == pytest.approx(below, rel=1e-9)
+    assert found.rounding == pytest.approx(below, rel=1e-9, abs=0)
     assert found.dual == pytest.approx(dual, rel=1e-12)

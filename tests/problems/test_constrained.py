@@ -360,6 +360,31 @@ def test_affine_inequalities_that_cannot_hold_are_seen():
     assert found.slack == -math.inf
 
 
+def test_slater_points_of_bent_constraints_are_searched():
+    """A disc far from where the search starts, and an equality that no tangent at 0 shows."""
+    disc = QuadraticFunction([[2.0]], [-20.0], 99.0)  # (x − 10)² − 1 ≤ 0
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), disc).slater_point()
+    assert found.holds
+    assert found.x[0] == pytest.approx(10.0, abs=1e-3)
+    assert found.slack == pytest.approx(-1.0, abs=1e-6)
+    bent = Function(lambda z: z[0] ** 2 - 4.0)
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), (), bent).slater_point([1.0])
+    assert abs(found.x[0]) == pytest.approx(2.0, abs=1e-6)
+    assert found.affine < 1e-6
+
+
+@pytest.mark.parametrize("size", [0.0, 9.0])
+def test_constraints_that_are_almost_met_have_multipliers(size):
+    """By 1e-6 of 1 and the largest: here x ≤ s, beside one of that size that is far away."""
+    for share, active in ((0.9, True), (1.1, False)):
+        s = share * 1e-6 * (1 + size)
+        problem = ConstrainedProblem(
+            Affine([-3.0]), Affine([[1.0], [1.0]][: 1 + bool(size)], [s, size][: 1 + bool(size)])
+        )
+        lam, _ = problem.multipliers([0.0])
+        assert lam[0] == pytest.approx(3.0 if active else 0.0)
+
+
 @pytest.mark.parametrize(
     ("place", "names"),
     [("objective", ["f0"]), ("inequalities", ["f1"]), ("equalities", ["h1", "-h1"])],

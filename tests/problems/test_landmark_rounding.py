@@ -203,6 +203,21 @@ def test_classes_on_landmarks_by_sums_over_rows(name, classes, constant):
     if constant:
         below += rounding.of_sum * steep * (2 * np.abs(b) + 1).sum()
     assert found.rounding == pytest.approx(max(above, below))
+    # Large functions on few and short rows, so that the primal value is the uncertain one.
+    large, large_b, few = 30 * W, 30 * b, LandmarkRounding(low.basis, 10, 0.5, float(s.sum()))
+    F = Z @ large + large_b
+    total = C * sum(s[i] * sum(loss_by_hand(name, F[i].tolist(), y[i], classes)) for i in range(30))
+    off = few.of_values(large, large_b).sum()
+    steep = 2 * mass + (2 * math.sqrt(mass * total) if name == "squared_hinge" else 0.0)
+    above = few.of_norms(large).sum() + steep * off
+    above += mass * off * off if name == "squared_hinge" else 0.0
+    size = (0.5 * few.sizes(large) + np.abs(large_b)).max()
+    above += few.of_sum * (total + mass) + 16 * U * mass * (1 + size)
+    beside = problem.prove(LandmarkFunctions(large, large_b), low, few)
+    if name == "logistic":
+        assert beside.rounding == pytest.approx(above, rel=1e-9, abs=0)
+    else:
+        assert beside.rounding >= above * (1 - 1e-9)
     # Where there is no function yet and rows are short, only sums over rows are uncertain.
     nothing = LandmarkFunctions(np.zeros_like(W), np.zeros_like(b))
     short = LandmarkRounding(low.basis, 10**14, 1e-12, float(s.sum()))

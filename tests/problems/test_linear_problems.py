@@ -191,6 +191,18 @@ def test_sparse_weights_by_loops(least):
     assert problem.certify(LinearAnswer(w, best), gram, np.zeros(5)).primal == 0.75 + C.sum()
 
 
+@pytest.mark.parametrize("price", [0.01, 0.5])
+@pytest.mark.parametrize("w", [0.0, 1.0, -1.0, 0.5, 2.0])
+def test_one_sparse_weight_by_loops(w, price):
+    """With one column nothing hides behind the largest number of others."""
+    X, prices = np.array([[1.0], [-0.5], [2.0], [0.25], [-1.0]]), np.full(5, price)
+    problem, gram = SparseClassifier(Y, prices), FeatureGram.of_rows(X)
+    for alpha in (np.full(5, 0.125), np.array([0.5, 0.0, 0.25, 1.0, 2.0])):
+        found = problem.certify(LinearAnswer(np.array([w]), alpha), gram)
+        for name, truth in sparse_by_loops(X, Y, prices, np.array([w]), alpha).items():
+            assert getattr(found, name) == pytest.approx(truth, rel=1e-9, abs=1e-12), name
+
+
 def test_the_best_multiple_that_the_dual_allows():
     problem = SparseClassifier(np.ones(2), np.full(2, 0.125))
     # At w = 0 all α are ¼, the best multiple of which is 1, if ∣Σ αᵢxᵢ∣ ≤ 1 allows it.

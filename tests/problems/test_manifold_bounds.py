@@ -204,7 +204,7 @@ def test_all_parts_of_both_bounds(kind, power, large, monkeypatch):
             above = change.sum() + gamma(losses)
         judged = Certificate("any", primal=3.0, dual=-5.0, stationarity=0.0)
         found = bounded(problem, judged, coef, bias, point, values[0], image)
-        assert found.rounding == pytest.approx(max(above, below) + 16 * u * 8.0, rel=1e-9)
+        assert found.rounding == pytest.approx(max(above, below) + 16 * u * 8.0, rel=1e-9, abs=0)
         assert found.dual == 0.0  # no machine has a value below it
     assert below > above
 

@@ -89,6 +89,19 @@ def test_given_biases_weigh_with_the_sums_of_coefficients(machine):
     assert free.dual_feasibility == pytest.approx(np.abs(alpha.sum(axis=0)).max())
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_sums_are_balanced_by_no_more_than_they_lack(machine):
+    """Where there is room, what one class has too much of goes straight to those with too little."""
+    problem = machine(np.array([0, 1, 2, 0]), np.full(4, 100.0), 3, np.zeros(3), True)
+    alpha = np.array([[6.0, -2.0, -4.0], [-3.0, 6.0, -3.0], [-2.0, -3.0, 5.0], [4.0, -2.0, -2.0]])
+    sums = alpha.sum(axis=0)
+    assert sums.tolist() == [5.0, -1.0, -4.0]
+    inside = problem.feasible(alpha)
+    np.testing.assert_allclose(inside.sum(axis=0), 0.0, atol=1e-13)
+    np.testing.assert_allclose(inside.sum(axis=1), 0.0, atol=1e-13)
+    assert np.abs(inside - alpha).sum() == pytest.approx(np.abs(sums).sum())
+
+
 def test_points_without_a_price_have_no_multipliers():
     problem = CrammerSinger(np.array([0, 1, 0]), np.array([0.0, 2.0, 0.0]), 3)
     wild = np.array([[1.0, -0.5, -0.5], [-1.0, 4.0, -3.0], [0.0, 0.0, 0.0]])

@@ -5,6 +5,7 @@ import pytest
 
 from mercer import norms
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.problems.norm_check import _vectors
 
 P = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])
 
@@ -79,6 +80,8 @@ def test_bad_input():
 
 
 def test_violations_have_both_sides_of_the_axiom():
+    [wide] = norms.check_norm(norms.Lp(0.5), dimension=2).violations
+    assert str(wide).endswith(f"y = {np.array2string(wide.y, precision=4, separator=', ')}")
     [flat] = norms.check_norm(lambda x: np.abs(x[:2]).sum()).violations
     assert (flat.axiom, flat.left, flat.right) == ("definite", 0.0, 0.0)
     assert not flat.x[:2].any()
@@ -116,3 +119,21 @@ def test_functions_that_vanish_everywhere_are_measured_by_one():
         violation = report.violations[0]
         assert violation.axiom == "definite"
         assert violation.x.any() == first
+
+
+@pytest.mark.parametrize("d", [1, 3, 80])
+def test_vectors_of_all_kinds_are_tried(d):
+    """Axes, signs, vectors with many zeros, and lengths over four orders of magnitude."""
+    found = _vectors(d, np.random.RandomState(0))
+    assert found.shape == (400, d)
+    assert found.any(axis=1).all()
+    axes = min(d, 50)
+    np.testing.assert_array_equal(found[:axes], np.eye(d)[:axes])
+    signs, thin, plain = np.split(found[axes:], [50, 150])
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+    if d > 1:
+        assert np.mean(thin == 0) == pytest.approx(0.6, abs=0.15)
+    assert (plain != 0).all()
+    lengths = np.abs(plain).max(axis=1)
+    assert lengths.min() < 0.1
+    assert lengths.max() > 10.0
