@@ -71,3 +71,16 @@ def test_large_values_do_not_overflow():
     X, Y = np.array([[1.0], [-1.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
     assert Backpropagation(network, 2)(X, Y, np.zeros(0)) == pytest.approx(2e4)
     np.testing.assert_array_equal(network.forward(X), [[1, 0], [0, 1]])
+
+
+def test_slopes_of_layers_are_those_of_their_constants():
+    """∂L/∂zˡ of all rows adds up to the gradient of the constants of the layer."""
+    random = np.random.RandomState(1)
+    network = Network([4, 5, 3], "tanh", "softmax")
+    network.start(random)
+    slopes = Backpropagation(network, 9)
+    slopes(random.normal(size=(7, 4)), TARGETS["softmax"], np.zeros(0))
+    found = slopes.slopes(7)
+    assert [part.shape for part in found] == [(7, 5), (7, 3)]
+    for part, sums in zip(found, slopes.intercepts, strict=True):
+        np.testing.assert_allclose(part.sum(axis=0), sums, atol=1e-12)

@@ -124,6 +124,10 @@ def test_hard_margins_cost_what_a_larger_function_costs():
         # The margins are ½: f / (1 − ½ − error) keeps all.
         assert found.primal == pytest.approx(0.25 / 2 / (0.5 - error) ** 2, rel=1e-9)
     assert problem.prove(beta, product([-0.5, 0.5], [0.0, 0.0]), np.array([0.0])).primal == math.inf
+    # One side alone: the other has a margin of 4.
+    for f, error in (([0.5, -4.0], [0.125, 0.25]), ([4.0, -0.5], [0.25, 0.125])):
+        found = problem.prove(beta, product(f, error), np.array([0.0]))
+        assert found.primal == pytest.approx(0.25 * 4.5 / 2 / (0.5 - 0.125) ** 2, rel=1e-9)
 
 
 def test_numbers_that_are_none_bound_nothing():
@@ -141,6 +145,7 @@ def test_what_is_left_of_sums_is_paid():
     third[0] += 2.0**-50  # the sum is 1.5 + 2⁻⁵⁰, which no move of these numbers mends
     left = problem._drift(third, np.array([3.0, -7.0, 1.0]))
     assert left == 7 * 2.0**-50
+    assert problem._drift(third, np.array([0.25, -0.125, 0.0])) == 2.0**-52
     assert problem._drift(np.array([np.inf, 0.0, 0.0]), np.zeros(3)) == math.inf
 
 

@@ -416,3 +416,35 @@ def test_the_worst_of_some_chords_is_kept():
     # A chord above which a function is by no more than rounding shows nothing.
     tiny = ConstrainedProblem(Function(lambda z: -1e-10 * z[0] ** 2), size=1)
     assert tiny.worst_chord([(np.array([-1.0]), np.array([1.0]), 0.5)]) is None
+
+
+def test_the_worst_of_several_bent_constraints_is_the_slack():
+    discs = [QuadraticFunction([[2.0]], [0.0], -r * r) for r in (1.0, 2.0)]
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), discs).slater_point([0.0])
+    assert found.slack == pytest.approx(-1.0, abs=1e-6)
+
+
+def test_a_descent_that_did_not_arrive_bounds_nothing():
+    """At a kink one slope is 1 and the other 0, wherever the descent ends."""
+
+    def slope(x):
+        return np.array([1.0 if x[0] >= 0 else -1.0, 2 * x[1]])
+
+    kink = Function(lambda x: abs(x[0] - 0.0) + x[1] ** 2, slope)
+    problem = ConstrainedProblem(kink, size=2, convex=True)
+    assert problem.dual(start=[0.3, 0.0]) == -math.inf
+    smooth = Function(lambda x: x[0] ** 2 + x[1] ** 2 + 1.0)
+    assert ConstrainedProblem(smooth, size=2, convex=True).dual(start=[0.3, 1.0]) == pytest.approx(
+        1
+    )
+
+
+@pytest.mark.parametrize("t", [1e-13, 1.0, 1e13])
+def test_least_values_are_a_matter_of_shares(t):
+    """½·2tx² + 4tx has its least value −4t wherever that is, and none along a flat direction."""
+    problem = ConstrainedProblem(QuadraticFunction([[2 * t]], [4 * t]))
+    assert problem.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)
+    bent_down = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, -t * 1e-8]]))
+    assert bent_down.dual() == -math.inf
+    flat = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, 0.0]], [4 * t, 0.0]))
+    assert flat.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)

@@ -133,6 +133,19 @@ def test_values_by_loops(l1, l2, positive):
     assert problem.yy == pytest.approx(y @ y)
 
 
+@pytest.mark.parametrize("block", [1, 200, 10**6])
+def test_blocks_of_rows_add_up(block, monkeypatch):
+    """Inner products of some centred and weighted columns, however few rows are taken at once."""
+    monkeypatch.setattr("mercer.problems.elastic_net._BLOCK", block)
+    rng = np.random.default_rng(3)
+    X, w = rng.normal(size=(150, 4)), rng.uniform(0.5, 2, 150)
+    means = w @ X / w.sum()
+    Z = np.sqrt(w)[:, None] * (X - means)
+    rows, columns = np.array([0, 2]), np.array([1, 2, 3])
+    found = Design(X, means, w).gram(rows, columns)
+    np.testing.assert_allclose(found, Z[:, rows].T @ Z[:, columns], atol=1e-10)
+
+
 def test_names():
     y = np.ones(2)
     names = [LassoProblem(y, l1, l2).name for l1, l2 in PENALTIES[:4]]

@@ -190,3 +190,10 @@ def test_approximations_by_loops(shape):
         mean = sum(float(f(np.float64(v))) for v in z) / 60
         expected = (mean - values.mean()) ** 2 / (2 * (rest**2).mean())
         assert negentropy(x, method) == pytest.approx(expected, rel=0.01)
+
+
+def test_four_rows_are_enough_and_three_are_not():
+    x = np.array([0.0, 1.0, 3.0, 4.0])
+    assert kurtosis(x) == pytest.approx(stats.kurtosis(x))
+    with pytest.raises(InvalidInput, match="four or more"):
+        kurtosis(x[:3])

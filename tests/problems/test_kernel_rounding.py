@@ -204,6 +204,32 @@ def test_rounding_of_the_dual_value_alone(machine):
     assert found.rounding == pytest.approx(max(above, below), rel=1e-9, abs=0)
 
 
+@pytest.mark.parametrize("spoilt", [0.0, 2.0**-16])
+@pytest.mark.parametrize("machine", [WestonWatkins, CrammerSinger])
+def test_the_dual_value_is_the_uncertain_one(machine, spoilt):
+    """All of twenty points on their margins and bounds: no loss, but a long sum of multipliers."""
+    n, price = 20, 2.0**-4
+    labels = np.arange(n) % 2
+    own = labels[:, None] == np.arange(2)
+    problem = machine(labels, np.full(n, price), 2)
+    alpha, f = np.where(own, price, -price), np.where(own, 0.5, -0.5)
+    alpha[3, 1] += spoilt
+    roots = np.full(n, 2.0**6)
+    found = problem.prove(alpha, BoundedProduct(f, np.zeros((n, 2)), roots, Curvature()))
+    few = (2 * n + 8) * U
+    squares = few * np.abs(alpha * f).sum()
+    change = problem.feasible(alpha) - alpha
+    slopes = own - f
+    moved = np.abs(change).sum(axis=0) * 2.0**6
+    below = squares / 2 + (np.abs(change) * 4 * U * (1 + np.abs(f))).sum()
+    below += few * (np.abs(alpha[own]).sum() + np.abs(slopes * change).sum() + moved @ moved)
+    below += 2 * U * 2 * (np.abs(alpha) * np.abs(slopes)).sum()
+    assert found.rounding == pytest.approx(below, rel=1e-9, abs=0)
+    plain = alpha[own].sum() - (alpha * f).sum() / 2
+    shift = (slopes * change).sum() - moved @ moved / 2
+    assert found.dual == pytest.approx(plain + shift, rel=1e-12)
+
+
 @pytest.mark.parametrize("machine", [WestonWatkins, CrammerSinger])
 def test_free_biases_ask_for_sums_of_0(machine):
     problem, wild, _ = joint(machine, np.zeros(3), True)
@@ -307,6 +333,8 @@ def test_norms_of_weights(p):
     dual = q.max() if p == 1 else (q ** (p / (p - 1))).sum() ** ((p - 1) / p)
     assert problem.dual_norm(q) == pytest.approx(dual)
     s = 2 * p / (p + 1)
+    for size in (1e-200, 1e200):  # whose powers are no numbers
+        np.testing.assert_allclose(problem.on_sphere(size * np.array([3.0, 1.0, 2.0])), d)
     block = ((d * np.sqrt(q)) ** s).sum() ** (2 / s)
     assert problem.block_norm(d, q) == pytest.approx(block)
     assert block <= d @ q <= dual

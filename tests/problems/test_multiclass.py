@@ -90,8 +90,23 @@ def test_given_biases_weigh_with_the_sums_of_coefficients(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("margin", [-2.0, 0.0, 2.0])
+def test_one_point_alone(machine, share, margin):
+    """Between its bounds a multiplier asks for a margin of 0, at 0 for none below, at C above."""
+    problem = machine(np.array([0]), np.array([4.0]), 2)
+    alpha = 4.0 * share * np.array([[1.0, -1.0]])
+    f = np.array([[0.5 - margin / 2, margin / 2 - 0.5]])
+    assert problem.margins(f)[0].tolist() == [0.0, margin]
+    found = problem.judge(alpha, f)
+    wrong = max(margin if share < 1 else 0.0, -margin if share > 0 else 0.0)
+    assert found.stationarity == wrong
+    assert found.complementarity == 4.0 * max((1 - share) * margin, -share * margin)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_sums_are_balanced_by_no_more_than_they_lack(machine):
-    """Where there is room, what one class has too much of goes straight to those with too little."""
+    """Where there is room, what one class has too much of goes straight to those that lack it."""
     problem = machine(np.array([0, 1, 2, 0]), np.full(4, 100.0), 3, np.zeros(3), True)
     alpha = np.array([[6.0, -2.0, -4.0], [-3.0, 6.0, -3.0], [-2.0, -3.0, 5.0], [4.0, -2.0, -2.0]])
     sums = alpha.sum(axis=0)

@@ -121,6 +121,35 @@ def test_functions_that_vanish_everywhere_are_measured_by_one():
         assert violation.x.any() == first
 
 
+def test_vectors_that_vanish_are_measured_by_their_length():
+    """A function is flat where it is small for the length of the vector, not small alone."""
+    for size, flat in ((1e-9 * 0.9, True), (1e-9 * 1.1, False)):
+        # ∣x₂∣ counts with a share of ``size`` of the others.
+        report = norms.check_norm(lambda x, s=size: abs(x[0]) + s * abs(x[1]), dimension=2)
+        lengths = np.abs(_vectors(2, np.random.RandomState(0))).max()
+        scale = max(abs(v[0]) + size * abs(v[1]) for v in _vectors(2, np.random.RandomState(0)))
+        expected = size <= 1e-9 * scale / lengths
+        found = {violation.axiom for violation in report.violations}
+        assert ("definite" in found) == expected
+        assert expected == flat
+
+
+def test_the_worst_pair_of_all_that_are_tried():
+    f = norms.Lp(0.5)
+    vectors = _vectors(3, np.random.RandomState(0))
+    worst, pair = 0.0, (0, 0)
+    for step in (1, 2, 400 // 3, 200):
+        for i in range(400):
+            j = (i + step) % 400
+            left, right = f(vectors[i] + vectors[j]), f(vectors[i]) + f(vectors[j])
+            share = (left - right) / max(left, right)
+            if share > worst:
+                worst, pair = share, (i, j)
+    [found] = norms.check_norm(f).violations
+    np.testing.assert_array_equal(found.x, vectors[pair[0]])
+    np.testing.assert_array_equal(found.y, vectors[pair[1]])
+
+
 @pytest.mark.parametrize("d", [1, 3, 80])
 def test_vectors_of_all_kinds_are_tried(d):
     """Axes, signs, vectors with many zeros, and lengths over four orders of magnitude."""

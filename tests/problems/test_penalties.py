@@ -67,6 +67,10 @@ def test_what_slopes_and_curvatures_are_at_the_length_itself():
     assert DeadZone(0.75).slope(at).tolist() == [0.0, 0.0]
 
 
+def test_the_slope_at_the_kink_of_quantiles_is_that_from_below():
+    assert Quantile(0.3).slope(np.array([-1.0, 0.0, 1.0])).tolist() == [0.3 - 1, 0.3 - 1, 0.3]
+
+
 @pytest.mark.parametrize(("kind", "bad"), [
     (Huber, 0.0), (Huber, -1.0), (Huber, math.inf), (DeadZone, "1"), (LogBarrier, 0),
     (Quantile, 0.0), (Quantile, 1.0), (Quantile, None),

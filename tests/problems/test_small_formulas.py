@@ -41,6 +41,14 @@ def test_entropies_by_spacings(n):
         assert found == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("at", [0.25, -5.0])
+def test_ties_have_spacings_of_rounding_size(at):
+    least = 2.0**-52 * max(abs(at), 1.0)
+    n, m = 9, 3
+    [found] = spacing_entropy(np.full((1, n), at))
+    assert found == pytest.approx(math.log(least) - digamma(m) + digamma(n + 1))
+
+
 def test_columns_as_they_count():
     random = np.random.default_rng(1)
     X, y = random.normal(size=(7, 3)), random.normal(size=7)

@@ -13,9 +13,10 @@ import pytest
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems import linear
 from mercer.problems.design_products import Bounded, DesignProducts
-from mercer.problems.elastic_net import LassoProblem
+from mercer.problems.elastic_net import Design, LassoProblem
 from mercer.problems.linear import LinearAnswer, LinearCrammerSinger, SparseClassifier
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer
+from mercer.problems.multi_task import MultiTaskProblem
 from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalties import Huber, LogBarrier
 from mercer.problems.penalty_problems import (
@@ -50,7 +51,7 @@ def numbers(seed=17):
 
 X = numbers().normal(size=(6, 3))
 GRAM = FeatureGram.of_rows(X)
-C = numbers().uniform(0.5, 2.0, 6)
+C = PRICES = numbers().uniform(0.5, 2.0, 6)
 SIGNS = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
 LABELS = np.array([0, 1, 2, 1, 0, 2])
 
@@ -98,8 +99,9 @@ def test_linear_machines(kind, size, constant):
     assert found.rounding == near(max(above, below))
 
 
-@pytest.mark.parametrize("size", [0.05, 0.5, 5.0])
-def test_sparse_classifiers(size):
+@pytest.mark.parametrize(("size", "price"), [(0.05, 1), (0.5, 1), (5.0, 1), (0.0, 2.0**-7)])
+def test_sparse_classifiers(size, price):
+    C = price * PRICES
     problem, w = SparseClassifier(SIGNS, C), size * np.array([0.5, -1.0, 0.0])
     values, errors = product(w)
     off = errors + 4 * U * (1 + np.abs(values))
@@ -115,6 +117,7 @@ def test_sparse_classifiers(size):
     found = problem.prove(LinearAnswer(w, np.zeros(6)), GRAM)
     assert found.rounding == near(max(above, below))
     assert found.dual == pytest.approx(alpha.sum() - (alpha**2 / (4 * C)).sum(), rel=1e-12)
+    assert (below > above) == (size == 0)
     # What rounding may add to the constraints is inside of them.
     assert share * (np.abs(pull) + errors).max() <= 1
 
@@ -289,6 +292,88 @@ def test_shares_of_duals_with_sparse_weights(classes, size, l1):
     found = problem.prove(LogisticAnswer(W, biases), GRAM)
     assert 0 < below < dual
     assert dual - found.dual == near(below)
+
+
+def test_the_whole_dual_point_near_the_optimum_of_sparse_weights():
+    """There the largest share is the best, with a price of V in it."""
+    labels, l1 = LABELS % 2, 0.25
+    problem = SparseLogisticProblem(labels, C, 2, True, l1=l1)
+    W, step = np.zeros((3, 1)), 0.02
+    for _ in range(1000):  # proximal gradient steps
+        moved = W + step * (X.T @ problem.with_best_bias(X @ W).beta - (1 - l1) * W)
+        W = np.sign(moved) * np.maximum(np.abs(moved) - step * l1, 0.0)
+    best = problem.with_best_bias(X @ W)
+    values, errors = product(W)
+    entropy, drift = problem._entropy_bound(Bounded(values, errors, errors), best)
+    V, errors, sizes = transposed(best.beta)
+    reach = errors + drift * sizes + 4 * U * l1
+    assert np.abs(V - (1 - l1) * W).max() <= l1 * (1 + 1e-6)
+    price, most = (
+        float((np.maximum(size - l1, 0) ** 2).sum()) / (2 - 2 * l1)
+        for size in (np.abs(V), np.abs(V) + reach)
+    )
+    found = problem.prove(LogisticAnswer(W, best.bias), GRAM)
+    below = entropy + most - price + (3 + 16) * U * (most + price)
+    dual = problem.entropy(best.beta) - price
+    assert price > 0.01
+    assert found.primal == pytest.approx(dual, rel=1e-6)
+    if U == COARSE:
+        assert dual - found.dual == pytest.approx(below, rel=1e-6)
+    # The multipliers of another bias do not add up to 0, which is said.
+    other = problem.view(X @ W, best.bias + 1.0)
+    said = problem._judged(LogisticAnswer(W, best.bias), X @ W, other, V, dual)
+    assert said.dual_feasibility == pytest.approx(abs(other.beta.sum()))
+
+
+def test_drift_of_classes_is_that_of_the_worst():
+    problem = SparseLogisticProblem(LABELS, C, 3, True, l1=0.5)
+    W, biases = np.zeros((3, 3)), np.array([0.0, 0.5, 2.0])
+    view = problem.view(X @ W, biases)
+    drift = np.abs(view.beta.sum(axis=0)).max()
+    assert np.abs(view.beta.sum(axis=0)).min() < 0.9 * drift
+    found = problem._judged(LogisticAnswer(W, biases), X @ W, view, X.T @ view.beta, 0.0)
+    assert found.dual_feasibility == pytest.approx(drift)
+    plain = LinearLogisticProblem(LABELS, C, 3, True)
+    found = plain._certificate(X @ W, biases, view, 0.0, 0.0, 0.0)
+    assert found.dual_feasibility == pytest.approx(drift)
+
+
+def test_rows_that_are_certain_have_no_multipliers():
+    """Values so far apart that all probabilities are 0 and 1: nothing is divided by nothing."""
+    labels = LABELS % 2
+    F = 1e4 * np.where(labels > 0, 1.0, -1.0)[:, None]
+    best = LinearLogisticProblem(labels, C, 2, False).with_best_bias(F)
+    assert not best.beta.any()
+    with_bias = LinearLogisticProblem(labels, C, 2, True)
+    found = Bounded(F, np.zeros_like(F), np.abs(F))
+    below, drift = with_bias._entropy_bound(found, best)
+    assert math.isfinite(below)
+    assert drift == 0.0
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("l2", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_the_optimum_has_no_gap(l1, l2, positive):
+    """With orthogonal columns it has a closed form: each weight for itself."""
+    Q, c = np.linalg.qr(X)[0], np.array([2.0, -1.5, 0.25])
+    y = Q @ c + 0.5 * (np.eye(6) - Q @ Q.T) @ numbers(3).normal(size=6)
+    size = np.maximum((c if positive else np.abs(c)) - l1, 0.0)
+    w = np.sign(c) * size / (1 + l2)
+    problem = LassoProblem(y, l1, l2, positive)
+    r = y - Q @ w
+    least = r @ r / 2 + l1 * np.abs(w).sum() + l2 * (w @ w) / 2
+    found = prove_squares(problem, DesignProducts(Q), y, w, None)
+    assert found.primal == pytest.approx(least, rel=1e-12)
+    tasks = MultiTaskProblem(y[:, None], l1, l2).certify(w[:, None], FeatureGram.of_rows(Q))
+    if l1 or l2 or not positive:
+        assert found.dual == pytest.approx(least, rel=1e-9 if U == FINE else 0.01)
+        assert found.stationarity < 1e-12
+        assert problem.evaluate(Design(Q), w).bounds.dual == pytest.approx(least, rel=1e-12)
+    if (l1 or l2) and not positive:
+        assert tasks.dual == pytest.approx(least, rel=1e-12)
+        assert tasks.stationarity < 1e-12
+    assert tasks.primal == pytest.approx(least, rel=1e-12)
 
 
 @pytest.mark.parametrize("with_constant", [False, True])
