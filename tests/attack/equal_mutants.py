@@ -505,5 +505,20 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "mean = float(squares.mean()) if squares.size else 0.0",
         "0.0 → 1.0",
     ): "there is no edge whose weight it could change",
+    (
+        "problems/linear.py",
+        "best = float(alpha.sum()) / curvature if curvature > 0 else 0.0",
+        "0.0 → 1.0",
+    ): "a multiple of multipliers that are 0",
+    (
+        "problems/multi_task.py",
+        "directions = value / np.where(lengths > 0, lengths, 1.0)[:, None]",
+        "1.0 → 2.0",
+    ): "a row of zeros stays one, whatever it is divided by",
+    (
+        "problems/kernel_alignment.py",
+        "flat = block.reshape(count, -1)",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
 }
 """(module, line as it is written, change) → why the answers are the same."""

@@ -191,6 +191,11 @@ def test_relative_gaps_of_variables():
     residual = np.array([1.0, -1.0]) - f - bias
     price = 8 * (max(residual[0], 0) + max(-residual[1], 0))
     assert gap.terms == pytest.approx(price + 4 + 1.5)
+    single = qp.one_class(np.full(4, 2.0), 0.5)  # the sum 4 weighs with its bias
+    beta, f = np.array([2.0, 1.0, 1.0, 0.0]), np.array([3.0, 1.0, 1.0, 2.0])
+    [bias] = single.biases(beta, f)
+    losses = 2 * np.maximum(-f - bias, 0).sum()
+    assert single.gap(beta, f).terms == pytest.approx(losses + beta @ f + abs(4 * bias))
     assert qp.Gap(math.inf, math.inf, 1.0).relative() == math.inf
     hard = two(math.inf)
     assert hard.gap(np.array([0.25, -0.25]), np.array([0.5, -0.5])).gap == 0.0

@@ -413,6 +413,8 @@ def test_the_worst_of_some_chords_is_kept():
     found = problem.worst_chord([(np.array([a]), np.array([b]), 0.5) for a, b in ends])
     assert found.y[0] == 4.0
     assert found.excess == pytest.approx(4.0, rel=1e-7)
+    same = problem.worst_chord([(np.array([a]), np.array([a + 2]), 0.5) for a in (1.0, -3.0)])
+    assert same.x[0] == 1.0  # of two that are equal the first
     # A chord above which a function is by no more than rounding shows nothing.
     tiny = ConstrainedProblem(Function(lambda z: -1e-10 * z[0] ** 2), size=1)
     assert tiny.worst_chord([(np.array([-1.0]), np.array([1.0]), 0.5)]) is None
@@ -444,7 +446,18 @@ def test_least_values_are_a_matter_of_shares(t):
     """½·2tx² + 4tx has its least value −4t wherever that is, and none along a flat direction."""
     problem = ConstrainedProblem(QuadraticFunction([[2 * t]], [4 * t]))
     assert problem.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)
+    nearly = ConstrainedProblem(QuadraticFunction([[t, 0.0], [0.0, -1e-9 * t]]))
+    assert nearly.dual() == 0.0  # what rounding may make of 0, to the last digit
     bent_down = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, -t * 1e-8]]))
     assert bent_down.dual() == -math.inf
     flat = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, 0.0]], [4 * t, 0.0]))
     assert flat.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)
+
+
+def test_values_of_functions_that_are_not_known_to_be_convex():
+    """Those with a multiplier of 0 do not matter, and one of several that has another does."""
+    two = Function(lambda x: np.array([np.sin(x[0]), np.cos(x[0])]))
+    problem = ConstrainedProblem(QuadraticFunction([[2.0]], [4.0]), two, size=1)
+    assert problem.dual([0.0, 1.0]) == -math.inf
+    assert problem.dual([1.0, 0.0]) == -math.inf
+    assert problem.dual([0.0, 0.0]) == pytest.approx(-4.0)

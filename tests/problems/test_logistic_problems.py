@@ -147,6 +147,9 @@ def test_second_derivatives_for_the_biases_are_inverted(spread):
     H = H + C.sum() / 9
     np.testing.assert_allclose(problem.bias_inverse(view) @ H, np.eye(3), atol=1e-6)
     two = problem_of(LogisticProblem, 2, True)
+    certain = two.view(1e4 * two.signs[:, None], np.zeros(1))  # whose biases move nothing
+    assert two.bias_along(certain, np.ones((N, 1))).tolist() == [0.0]
+    assert two.bias_inverse(certain).tolist() == [[0.0]]
     view = two.view(np.linspace(-1, 1, N)[:, None], np.zeros(1))
     total = sum(c * p * (1 - p) for c, p in zip(C, view.P[:, 0], strict=True))
     assert two.bias_inverse(view) == pytest.approx(1 / total)

@@ -247,3 +247,19 @@ def test_losses_change_by_as_much_as_errors_may(hinge):
     e = [0.5, 0.0 if hinge else 2.0, 0.75]
     expected = [w[i] * (e[i] * off[i] + off[i] ** 2 / 2) for i in range(3)]
     np.testing.assert_allclose(problem.loss_change(u, 0.0, off), expected)
+
+
+def test_multipliers_on_their_bounds_are_allowed():
+    y, w = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 0.5])
+    tiny = 1e-300
+    for make, hinge in (
+        (ManifoldProblem, False),
+        (ManifoldProblem, True),
+        (HingeManifoldProblem, True),
+    ):
+        problem = make(np.arange(3), y, w, 1.0, Roughness(LINE, 0.0), hinge, False)
+        assert problem.allows(np.zeros(3)).all()
+        assert problem.allows(y * w).all()
+        assert problem.allows(-y * tiny).any() == (not hinge)
+        above = problem.allows(y * np.nextafter(w, np.inf))
+        assert above.any() == (make is ManifoldProblem)

@@ -102,6 +102,14 @@ def test_the_worst_violation_is_the_one_that_is_shown():
     assert share == pytest.approx(1 - 1 / 3.7)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_violations_are_shares(size):
+    square = norms.check_norm(lambda x: size * float(x @ x))
+    assert {v.axiom for v in square.violations} >= {"homogeneous", "triangle"}
+    half = norms.check_norm(lambda x: size * norms.Lp(0.5)(x))
+    assert {v.axiom for v in half.violations} == {"triangle"}
+
+
 def test_rounding_is_no_violation():
     noise = np.random.default_rng(0)
     assert norms.check_norm(lambda x: np.linalg.norm(x) * (1 + 1e-11 * noise.uniform(-1, 1)))

@@ -47,6 +47,10 @@ def test_ties_have_spacings_of_rounding_size(at):
     n, m = 9, 3
     [found] = spacing_entropy(np.full((1, n), at))
     assert found == pytest.approx(math.log(least) - digamma(m) + digamma(n + 1))
+    some = np.array([at] * 8 + [16.0])  # of the ties the largest number counts
+    [found] = spacing_entropy(some[None])
+    logs = [math.log(2.0**-52 * 16)] * 5 + [math.log(16 - at)]
+    assert found == pytest.approx(sum(logs) / 6 - digamma(m) + digamma(n + 1))
 
 
 def test_columns_as_they_count():

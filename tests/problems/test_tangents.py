@@ -98,6 +98,12 @@ def test_the_first_middle_is_between_minus_one_and_one():
     seen = []
     conjugate_bound(Of(lambda r: seen.append(r.tolist()) or r * r, lambda r: 2 * r), np.zeros(1))
     assert seen[:3] == [[1.0], [-1.0], [0.0]]
+    seen.clear()
+    wide = Of(lambda r: seen.append(r.tolist()) or r * r, lambda r: 2 * r)
+    conjugate_bound(wide, np.array([-100.0, 100.0]))  # slopes of ends four times as far each time
+    assert seen[:8:2] == [[1.0, 1.0], [1.0, 4.0], [1.0, 16.0], [1.0, 64.0]]
+    assert seen[1:8:2] == [[-1.0, -1.0], [-4.0, -1.0], [-16.0, -1.0], [-64.0, -1.0]]
+    assert seen[8] == [-31.5, 31.5]
 
 
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
