@@ -520,5 +520,105 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "flat = block.reshape(count, -1)",
         "1 → 2",
     ): "NumPy takes any negative length as the one that fits",
+    (
+        "gram/given.py",
+        "if _MANY * len(columns) > matrix.shape[1]:",
+        "Mult → Div",
+    ): "which of two ways to the same numbers is quicker",
+    (
+        "gram/given.py",
+        "whole = isinstance(self._rows, slice) and isinstance(self._columns, slice)",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/cached.py",
+        "self.store: Array = np.empty(1, np.float64 if precise else np.float32)",
+        "1 → 2",
+    ): "nothing is stored there",
+    (
+        "gram/cached.py",
+        "if self._buffer.size < cells * size:",
+        "Lt → LtE",
+    ): "memory of the same size is taken anew",
+    (
+        "gram/radial_sum.py",
+        "threads = _parallel.thread_count() if slope.size > _SHARED else 1",
+        "1 → 2",
+    ): "columns are added up one by one or all in one call, each for itself",
+    (
+        "gram/radial_sum.py",
+        "if threads == 1:",
+        "Eq → NotEq",
+    ): "columns are added up one by one or all in one call, each for itself",
+    (
+        "gram/held.py",
+        "few = V.shape[1] <= _FEW",
+        "LtE → Lt",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/held.py",
+        "workers = max(1, min(self._threads, len(self._tiles)))",
+        "1 → 2",
+    ): "how many threads share the tiles",
+    (
+        "gram/held.py",
+        "tile = tile if i <= j else tile.T",
+        "LtE → Lt",
+    ): "a tile on the diagonal is its own transpose",
+    (
+        "gram/feature_gram.py",
+        "one = points.take(slice(0, 1))",
+        "1 → 2",
+    ): "two rows are the data themselves where one is",
+    (
+        "gram/direct.py",
+        "return values if dtype is None else values.astype(dtype, copy=False)",
+        "→ True",
+    ): "a copy of the same numbers",
+    (
+        "gram/cache.py",
+        "self.capacity = min(rows, budget // max(1, columns * dtype.itemsize))",
+        "1 → 2",
+    ): "rows without columns hold nothing",
+    (
+        "gram/cache.py",
+        "self._clock += 1",
+        "1 → 2",
+    ): "any clock that goes on",
+    (
+        "gram/base.py",
+        "result = np.empty((self.shape[0], V.shape[1]), dtype=np.result_type(self.dtype, V))",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "problems/elastic_net.py",
+        "if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:",
+        "0 → 1",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/elastic_net.py",
+        "if self.means is None and self.roots is None:",
+        "And → Or",
+    ): "all rows in one go, or in blocks",
+    (
+        "problems/constrained.py",
+        "parts += zip(functions, np.split(weights, ends[:-1]), strict=True) if functions else []",
+        "→ False",
+    ): "there are weights for each function",
+    (
+        "problems/design_products.py",
+        "step = max(1, _BLOCK_VALUES // max(p, 1))",
+        "1 → 2",
+    ): "rows that are looked at in one go",
+    (
+        "problems/linear.py",
+        "several = W.ndim == 2 and not sparse.issparse(self.X)",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/sparse_logistic.py",
+        "inside = 1.0 if worst <= self.l1 else self.l1 / worst",
+        "LtE → Lt",
+    ): "the share of a number above 0 in itself is 1",
 }
 """(module, line as it is written, change) → why the answers are the same."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer.exceptions import InvalidInput
 from mercer.gram.base import Definite
 from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
@@ -46,6 +47,14 @@ def test_sums_are_their_terms_together():
     assert gram.definite is Definite.CONDITIONAL
     assert gram.symmetric
     assert not gram.take(some, slice(0, 3)).symmetric
+    single = gram.in_precision(np.float32)
+    assert single.dense().dtype == np.float32
+    assert single.dense(np.float64).dtype == np.float64
+    assert gram.dense(np.float32).dtype == np.float32
+    with pytest.raises(InvalidInput, match="no row 6"):
+        gram.rows([-6, 5, 6])  # the first row may also be named from the end
+    with pytest.raises(InvalidInput, match="no row -7"):
+        gram.rows([0, -7])
     out = np.empty((2, 6))
     assert gram.block(some, slice(0, 6), out) is out
     np.testing.assert_allclose(out, whole[some], atol=1e-12)

@@ -84,3 +84,27 @@ def test_slopes_of_layers_are_those_of_their_constants():
     assert [part.shape for part in found] == [(7, 5), (7, 3)]
     for part, sums in zip(found, slopes.intercepts, strict=True):
         np.testing.assert_allclose(part.sum(axis=0), sums, atol=1e-12)
+
+
+@pytest.mark.parametrize("output", ["identity", "logistic", "tanh"])
+def test_squares_of_bent_outputs(output):
+    """½(φ(z) − y)², whose slopes go through the activation of the last layer too."""
+    random = np.random.RandomState(3)
+    X, Y, w = random.normal(size=(7, 4)), random.normal(size=(7, 2)), random.uniform(0.5, 2, 7)
+    network = Network([4, 3, 2], "tanh", output, squares=True)
+    network.start(random)
+    slopes = Backpropagation(network, 9)
+
+    def loss():
+        return float(w @ (0.5 * (network.forward(X) - Y) ** 2).sum(axis=1))
+
+    assert slopes(X, Y, w) == pytest.approx(loss(), rel=1e-10)
+    gradient, theta = slopes.gradient.copy(), network.theta.copy()
+    for k in range(len(theta)):
+        ends = []
+        for h in (1e-6, -1e-6):
+            network.theta[:] = theta
+            network.theta[k] += h
+            ends.append(loss())
+        network.theta[:] = theta
+        assert gradient[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)

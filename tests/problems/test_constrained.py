@@ -461,3 +461,15 @@ def test_values_of_functions_that_are_not_known_to_be_convex():
     assert problem.dual([0.0, 1.0]) == -math.inf
     assert problem.dual([1.0, 0.0]) == -math.inf
     assert problem.dual([0.0, 0.0]) == pytest.approx(-4.0)
+
+
+def test_slater_points_of_affine_constraints():
+    """x₀ ≥ 2 and x₀ + x₁ = 5: a point that keeps both, by 1 where that is possible."""
+    problem = ConstrainedProblem(
+        QuadraticFunction(np.eye(2)), Affine([-1.0, 0.0], -2.0), Affine([1.0, 1.0], 5.0)
+    )
+    found = problem.slater_point()
+    assert found.holds
+    assert found.x[0] >= 3.0 - 1e-9
+    assert found.x.sum() == pytest.approx(5.0)
+    assert found.affine == pytest.approx(0.0, abs=1e-9)

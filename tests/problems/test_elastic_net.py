@@ -146,6 +146,16 @@ def test_blocks_of_rows_add_up(block, monkeypatch):
     np.testing.assert_allclose(found, Z[:, rows].T @ Z[:, columns], atol=1e-10)
 
 
+def test_sparse_columns_are_given_as_they_are():
+    X = sparse.csc_array(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+    means = np.array([0.5, -0.5])
+    data, indices, starts, none = Design(X).columns()
+    assert (data.tolist(), indices.tolist()) == ([1.0, 3.0, 2.0], [0, 2, 1])
+    assert starts.tolist() == [0, 2, 3]
+    assert not len(none)
+    assert Design(X, means).columns()[3] is means
+
+
 def test_names():
     y = np.ones(2)
     names = [LassoProblem(y, l1, l2).name for l1, l2 in PENALTIES[:4]]

@@ -22,7 +22,12 @@ from mercer.problems.landmark_losses import (
     Line,
     Slope,
 )
-from mercer.problems.landmark_squares import LandmarkFunctions, LandmarkRidge
+from mercer.problems.landmark_squares import (
+    LandmarkFunctions,
+    LandmarkRidge,
+    RidgeCurve,
+    RidgeErrors,
+)
 from tests.problems.digits import COARSE, FINE, set_unit
 
 U = FINE
@@ -301,3 +306,18 @@ def test_what_landmarks_do_not_see(constant):
         seen = LandmarkRidge(alpha, constant, 2).certify(LandmarkFunctions(t * W, t * b), low)
         assert seen.stationarity == pytest.approx(t * found.stationarity)
         assert seen.primal == pytest.approx(t * t * found.primal)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rules_of_ridge(weighted):
+    s = np.array([1.0, 2.0, 0.5, 4.0]) if weighted else None
+    w = np.ones(4) if s is None else s
+    rng = np.random.default_rng(4)
+    Y, U0 = rng.normal(size=(4, 2)), rng.normal(size=(4, 2))
+    chunk, e = Chunk(np.zeros((4, 1)), Y, s), Y - U0
+    found = RidgeErrors()(U0, chunk)
+    np.testing.assert_allclose(found.R, np.column_stack([w[:, None] * e, w]))
+    np.testing.assert_allclose(found.totals, [w @ e**2, w @ (e * Y), w @ Y])
+    bent = RidgeCurve()(U0, chunk)
+    np.testing.assert_allclose(bent.R, w[:, None] * U0)
+    assert bent.totals.shape == (0,)

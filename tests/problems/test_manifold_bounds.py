@@ -202,10 +202,10 @@ def test_all_parts_of_both_bounds(kind, power, large, monkeypatch):
             losses = w * np.maximum(y * e, 0) if kind == "hinge" else w * e**2 / 2
             change = w * off if kind == "hinge" else w * (np.abs(e) * off + off**2 / 2)
             above = change.sum() + gamma(losses)
-        judged = Certificate("any", primal=3.0, dual=-5.0, stationarity=0.0)
+        judged = Certificate("any", primal=3.0, dual=5.0, stationarity=0.0)
         found = bounded(problem, judged, coef, bias, point, values[0], image)
         assert found.rounding == pytest.approx(max(above, below) + 16 * u * 8.0, rel=1e-9, abs=0)
-        assert found.dual == 0.0  # no machine has a value below it
+        assert found.dual == 5.0  # no sum has to be 0
     assert below > above
 
 
@@ -263,3 +263,17 @@ def test_multipliers_on_their_bounds_are_allowed():
         assert problem.allows(-y * tiny).any() == (not hinge)
         above = problem.allows(y * np.nextafter(w, np.inf))
         assert above.any() == (make is ManifoldProblem)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
+def test_how_far_out_multipliers_of_the_hinge_may_be(size):
+    """By 1e-6 of what there is, or of 1 where that is little."""
+    y, w = np.array([1.0, -1.0, 1.0]), size * np.ones(3)
+    problem = HingeManifoldProblem(np.arange(3), y, w, 1.0, Roughness(LINE, 0.0), True, False)
+    for share, holds in ((0.9, True), (1.1, False)):
+        beta = y * w
+        beta[0] += share * 1e-6 * max(1.0, 3 * size)
+        point = DualPoint(beta, np.zeros(4), np.zeros(4))
+        found = problem.judge(np.zeros(4), np.zeros(4), 0.0, point, np.zeros(4))
+        assert math.isfinite(found.dual) == holds
+        assert found.dual_feasibility == pytest.approx(beta[0] - size)

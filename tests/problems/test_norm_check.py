@@ -158,6 +158,18 @@ def test_the_worst_pair_of_all_that_are_tried():
     np.testing.assert_array_equal(found.y, vectors[pair[1]])
 
 
+def test_what_is_tried():
+    """Vectors, 0, multiples of each, and sums with neighbours and with vectors far away."""
+    seen = []
+    norms.check_norm(lambda x: seen.append(x.copy()) or float(np.abs(x).sum()))
+    vectors = _vectors(3, np.random.RandomState(0))
+    expected = [*vectors, np.zeros(3)]
+    expected += [c * x for x in vectors for c in (-1.0, 0.0, 0.5, 2.0, -3.7)]
+    for step in (1, 2, 133, 200):
+        expected += [vectors[i] + vectors[(i + step) % 400] for i in range(400)]
+    np.testing.assert_array_equal(seen, expected)
+
+
 @pytest.mark.parametrize("d", [1, 3, 80])
 def test_vectors_of_all_kinds_are_tried(d):
     """Axes, signs, vectors with many zeros, and lengths over four orders of magnitude."""

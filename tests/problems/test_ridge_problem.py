@@ -147,6 +147,19 @@ def test_without_penalty_multipliers_pay_for_what_they_lack(share):
     assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
 
 
+def test_without_penalty_what_is_lacked_is_a_share():
+    """Small kernels with large coefficients are the same problem: 10 % is too much to pay for."""
+    for t in (2.0**-10, 1.0, 2.0**10):
+        v, e = t * np.array([1.0, 2.0, 2.0]), np.array([2.0, -2.0, 1.0])
+        y = np.array([3.0, 6.0, 6.0]) + e
+        problem = RidgeProblem(y[:, None], np.zeros(1), np.ones(3))
+        gram = GivenGram(np.outer(v, v), Definite.POSITIVE)
+        for share, bounded in ((0.1, False), (1e-9, True)):
+            c = np.array([[3 * (1 + share) / t**2], [0.0], [0.0]])
+            found = problem.certify(RidgeFunctions(c, np.zeros(1)), gram)
+            assert (found.dual > 4.0) == bounded
+
+
 def test_targets_with_and_without_penalty():
     """Each is judged as if it were alone: with its own price of what multipliers lack."""
     v, e = np.array([1.0, 2.0, 2.0]), np.array([2.0, -2.0, 1.0])

@@ -100,6 +100,13 @@ def test_matrices_have_to_be_symmetric_up_to_their_size():
             QuadraticFunction(off)
 
 
+def test_what_is_0_but_for_rounding_is_symmetric():
+    for scale in (1e-9, 1.0, 1e9):
+        QuadraticFunction(scale * np.array([[1.0, 1e-13], [0.0, 2.0]]))
+        with pytest.raises(ValueError, match="symmetric"):
+            QuadraticFunction(scale * np.array([[1.0, 1e-11], [0.0, 2.0]]))
+
+
 def test_features_stand_for_matrices_of_many_rows(monkeypatch):
     monkeypatch.setattr(feature_gram, "_FEW_ROWS", 8)
     X = np.random.default_rng(2).normal(size=(9, 2))

@@ -94,6 +94,16 @@ def test_curvatures_by_differences():
     assert slope_differences(SQUARE, np.zeros(2)).tolist() == pytest.approx([2.0, 2.0])
 
 
+def test_walls_that_are_not_at_one():
+    """r² from −2 on: beyond a slope of −4 the line through the wall is what counts."""
+    wall = Of(lambda r: np.where(r >= -2, r * r, np.inf), lambda r: 2 * r)
+    nu = np.array([-10.0, -5.0, -2.0, 3.0])
+    exact = np.array([20.0 - 4, 10.0 - 4, 1.0, 2.25])
+    np.testing.assert_allclose(conjugate_bound(wall, nu), exact, rtol=1e-9)
+    other = Of(lambda r: np.where(r <= 2, r * r, np.inf), lambda r: 2 * r)
+    np.testing.assert_allclose(conjugate_bound(other, -nu), exact, rtol=1e-9)
+
+
 def test_the_first_middle_is_between_minus_one_and_one():
     seen = []
     conjugate_bound(Of(lambda r: seen.append(r.tolist()) or r * r, lambda r: 2 * r), np.zeros(1))

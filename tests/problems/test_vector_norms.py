@@ -115,3 +115,11 @@ def test_numbers_and_matrices_stand_for_norms():
     for wrong in (True, False, "l2", [1.0, 2.0], None):
         with pytest.raises(InvalidParameter, match="has to be a norm"):
             as_norm(wrong)
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=repr)
+def test_lengths_whose_squares_are_no_numbers(norm):
+    x = np.array([3.0, -4.0])
+    for size in (1e-200, 1e200):
+        assert norm(size * x) == pytest.approx(size * norm(x), rel=1e-12, abs=0)
+    assert norm(np.zeros(2)) == 0.0

@@ -485,3 +485,27 @@ def test_dual_points_that_add_up_to_zero(centred):
     assert drift == pytest.approx(left / np.abs(nu).sum(), rel=1e-9, abs=0)
     assert _dual_point(C, np.full(6, 3.0), True)[1] <= 1.0
     assert _dual_point(C, np.zeros(6), True)[1] == 0.0
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_targets_of_zero_have_an_optimum_of_zero(l1):
+    problem = LassoProblem(np.zeros(6), l1, 0.5)
+    found = prove_squares(problem, DesignProducts(X), np.zeros(6), np.zeros(3), None)
+    assert (found.primal, found.dual, found.rounding) == (0.0, 0.0, 0.0)
+    assert problem.evaluate(Design(X), np.zeros(3)).bounds.dual == 0.0
+
+
+def test_the_dual_value_of_all_classes_is_the_uncertain_one():
+    """Without weights the losses are certain, and multipliers on their bounds are long sums."""
+    alpha = -(2.0**-7) * numbers(5).uniform(0.5, 1.0, (6, 3))
+    alpha[np.arange(6), LABELS] = 0.0
+    own = -alpha.sum(axis=1)
+    alpha[np.arange(6), LABELS] = own
+    problem = LinearCrammerSinger(LABELS, own * (1 + 1e-3), 3)
+    found = problem.prove(LinearAnswer(np.zeros((3, 3)), alpha), GRAM)
+    total, errors, sizes = transposed(alpha)
+    below = squares_off(total, errors) / 2 + gamma(np.abs(alpha))
+    below += (3 + 4) * U * float((np.abs(total) * sizes).sum())
+    above = 8 * U * problem.C.sum() + gamma(problem.C)
+    assert below > above
+    assert found.rounding == pytest.approx(below, rel=1e-9, abs=0)
