@@ -620,5 +620,25 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "inside = 1.0 if worst <= self.l1 else self.l1 / worst",
         "LtE → Lt",
     ): "the share of a number above 0 in itself is 1",
+    (
+        "problems/elastic_net.py",
+        "if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:",
+        "LtE → Lt",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/held.py",
+        "size = self._tiles.shape[1]",
+        "1 → 2",
+    ): "tiles are square",
+    (
+        "problems/landmark_losses.py",
+        "return np.asarray((self._signs(labels) > 0) - self._probabilities(U))",
+        "Gt → GtE",
+    ): "signs are ±1",
+    (
+        "gram/neighbours.py",
+        "return int(self.weights.shape[0])",
+        "0 → 1",
+    ): "the matrix is square",
 }
 """(module, line as it is written, change) → why the answers are the same."""

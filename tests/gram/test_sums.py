@@ -47,6 +47,9 @@ def test_sums_are_their_terms_together():
     assert gram.definite is Definite.CONDITIONAL
     assert gram.symmetric
     assert not gram.take(some, slice(0, 3)).symmetric
+    assert TERMS[0].evaluations == 0
+    assert TERMS[0].take(slice(2, 5)).shape == (3, 3)
+    assert TERMS[0].take(slice(2, 5), slice(1, 6)).shape == (3, 5)
     single = gram.in_precision(np.float32)
     assert single.dense().dtype == np.float32
     assert single.dense(np.float64).dtype == np.float64

@@ -86,12 +86,13 @@ def test_slopes_of_layers_are_those_of_their_constants():
         np.testing.assert_allclose(part.sum(axis=0), sums, atol=1e-12)
 
 
+@pytest.mark.parametrize("hidden", [[], [3]], ids=str)
 @pytest.mark.parametrize("output", ["identity", "logistic", "tanh"])
-def test_squares_of_bent_outputs(output):
+def test_squares_of_bent_outputs(output, hidden):
     """½(φ(z) − y)², whose slopes go through the activation of the last layer too."""
     random = np.random.RandomState(3)
     X, Y, w = random.normal(size=(7, 4)), random.normal(size=(7, 2)), random.uniform(0.5, 2, 7)
-    network = Network([4, 3, 2], "tanh", output, squares=True)
+    network = Network([4, *hidden, 2], "tanh", output, squares=True)
     network.start(random)
     slopes = Backpropagation(network, 9)
 
@@ -108,3 +109,16 @@ def test_squares_of_bent_outputs(output):
             ends.append(loss())
         network.theta[:] = theta
         assert gradient[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("activation", "factor"), [("logistic", 2.0), ("tanh", 6.0), ("relu", 6.0)]
+)
+def test_weights_start_within_the_bound_of_glorot(activation, factor):
+    network = Network([30, 50, 2], activation, "softmax")
+    network.start(np.random.RandomState(0))
+    for W, b in zip(network.coefs, network.intercepts, strict=True):
+        bound = (factor / sum(W.shape)) ** 0.5
+        assert 0.9 * bound < np.abs(W).max() <= bound
+        assert np.abs(b).max() <= bound
+        assert (W < 0).any()

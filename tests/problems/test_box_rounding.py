@@ -1,6 +1,7 @@
 """What rounding and broken constraints do to the interval of a box QP, by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,6 +125,10 @@ def test_hard_margins_cost_what_a_larger_function_costs():
         # The margins are ½: f / (1 − ½ − error) keeps all.
         assert found.primal == pytest.approx(0.25 / 2 / (0.5 - error) ** 2, rel=1e-9)
     assert problem.prove(beta, product([-0.5, 0.5], [0.0, 0.0]), np.array([0.0])).primal == math.inf
+    mixed = replace(problem, p=np.array([1.0, -2.0]))  # no margins of 1: nothing is known
+    residual, off = np.array([0.5, -0.5]), np.zeros(2)
+    assert problem._hardness(residual, off, 2.0) == pytest.approx(3.0)
+    assert mixed._hardness(residual, off, 2.0) == 0.0
     # One side alone: the other has a margin of 4.
     for f, error in (([0.5, -4.0], [0.125, 0.25]), ([4.0, -0.5], [0.25, 0.125])):
         found = problem.prove(beta, product(f, error), np.array([0.0]))
@@ -212,6 +217,11 @@ def test_free_variables_take_up_what_a_sum_lacks_first():
     nearly = np.array([1.0 - 1e-14, 0.6, 0.4, 1e-14])
     assert problem.feasible(nearly)[[0, 3]].tolist() == [1.0, 0.0]
     assert problem.feasible(np.array([2.0, -1.0, 0.5, 0.5])).tolist() == [1.0, 0.0, 0.5, 0.5]
+    for t in (2.0**-20, 2.0**20):  # near a bound is a matter of shares
+        other = qp.one_class(np.full(4, t), 0.5)
+        assert other.feasible(t * nearly)[[0, 3]].tolist() == [t, 0.0]
+        apart = t * np.array([1.0 - 1e-12, 0.6, 0.4, 1e-12])
+        assert other.feasible(apart)[[0, 3]].tolist() == apart[[0, 3]].tolist()
 
 
 # ---- all parts at once, in coarse arithmetic -----------------------------------------------------

@@ -146,6 +146,12 @@ def test_blocks_of_rows_add_up(block, monkeypatch):
     np.testing.assert_allclose(found, Z[:, rows].T @ Z[:, columns], atol=1e-10)
 
 
+def test_squares_of_targets_may_be_given():
+    y = np.array([3.0, 4.0])
+    assert LassoProblem(y, 1.0).yy == 25.0
+    assert LassoProblem(y, 1.0, yy=0.0).yy == 0.0
+
+
 def test_sparse_columns_are_given_as_they_are():
     X = sparse.csc_array(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
     means = np.array([0.5, -0.5])

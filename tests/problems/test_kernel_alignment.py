@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 
 from mercer.estimators.multiple_kernel.weight_rules import alignment_weights
+from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import SumGram
 from mercer.kernels.definite import Definite
@@ -122,3 +123,16 @@ def test_products_below_zero_by_rounding_alone_prove_definiteness(c):
         found = AlignmentProblem(b[:, None]).certify(np.array([0.0, 2.0]), gram)
         assert found.curvature == curvature
         assert found.stationarity < 1e-8
+
+
+def test_factors_count_as_their_products():
+    random = np.random.default_rng(2)
+    X, Z, Y = random.normal(size=(9, 2)) + 3, random.normal(size=(9, 3)), random.normal(size=(9, 1))
+    A = random.normal(size=(9, 9))
+    mixed = [FeatureGram.of_rows(X), GivenGram(A @ A.T), FeatureGram.of_rows(Z)]
+    dense = [GivenGram(X @ X.T), GivenGram(A @ A.T), GivenGram(Z @ Z.T)]
+    problem = AlignmentProblem(Y)
+    for one, other in zip(
+        problem.alignments(SumGram(mixed)), problem.alignments(SumGram(dense)), strict=True
+    ):
+        assert_allclose(one, other, rtol=1e-10, atol=1e-10)

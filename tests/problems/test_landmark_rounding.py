@@ -173,6 +173,15 @@ def test_ridge_on_landmarks_by_sums_over_rows(targets, constant):
     below = rounding.of_combined(G, reach) / (2 * alpha)
     below += rounding.of_sum * (np.sqrt(moved * yy) + moved)
     assert found.rounding == pytest.approx(max(above.sum(), below.sum()))
+    # Without functions, and of short rows, only the sums of the dual value are uncertain.
+    nothing = LandmarkFunctions(np.zeros_like(W), np.zeros_like(b))
+    short = LandmarkRounding(low.basis, 10**14, 1e-12, mass)
+    alone = problem.prove(nothing, low, short, s @ Y**2)
+    shift = s @ Y / mass if constant else np.zeros(targets)
+    moved = yy + shift**2 * mass
+    below = short.of_sum * (np.sqrt(moved * yy) + moved)
+    if U == FINE:
+        assert alone.rounding == pytest.approx(below.sum(), rel=1e-6)
     # With few rows and a large penalty the other value is the uncertain one.
     few = LandmarkRounding(low.basis, 10, 1e12, mass)
     stiff = LandmarkRidge(1e12, constant, targets).prove(value, low, few, s @ Y**2)

@@ -1,12 +1,15 @@
 """Joint multi-class problems: their certificates against loops over the definitions."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 
 from mercer.exceptions import InvalidParameter
-from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+from mercer.gram.given import GivenGram
+from mercer.problems.multiclass import CrammerSinger, WestonWatkins, _widest_way
 
 MACHINES = [WestonWatkins, CrammerSinger]
 machines = st.sampled_from(MACHINES)
@@ -173,3 +176,39 @@ def test_broken_constraints_are_seen(machine):
 def test_prices_are_finite(machine, C):
     with pytest.raises(InvalidParameter, match="finite"):
         machine(np.array([0, 1]), np.array([1.0, C]), 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_way_with_most_room(seed):
+    """Of all ways between two classes, the one whose narrowest step is widest."""
+    rng = np.random.default_rng(seed)
+    n = 5
+    room = rng.integers(0, 6, (n, n)).astype(float) if seed % 2 else rng.uniform(size=(n, n))
+    first, last = 0, n - 1
+    best = 0.0
+    for count in range(n - 1):
+        for between in permutations(range(1, n - 1), count):
+            way = [first, *between, last]
+            best = max(best, min(room[a, b] for a, b in pairwise(way)))
+    way, width = _widest_way(room, first, last)
+    assert width == best
+    if best > 0:
+        assert (way[0], way[-1]) == (first, last)
+        assert min(room[a, b] for a, b in pairwise(way)) == best
+
+
+def test_sums_that_rounding_took_off_their_bound():
+    problem = CrammerSinger(np.array([0]), np.array([2.0]), 2)
+    for lack, own in ((1e-14, 2.0), (1e-12, 2.0 * (1 - 1e-12))):
+        part = 2.0 * (1 - lack)
+        assert problem.feasible(np.array([[part, -part]]))[0, 0] == own
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_certificates_from_a_matrix(machine):
+    problem, K, rng = random_problem(machine, 3)
+    alpha = random_alpha(problem, rng)
+    found, known = problem.certify(alpha, GivenGram(K)), problem.certify(alpha, None, K @ alpha)
+    assert found.primal == pytest.approx(known.primal)
+    assert found.dual == pytest.approx(known.dual)
+    assert found.curvature == "proven"
