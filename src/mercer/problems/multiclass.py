@@ -277,7 +277,7 @@ class CrammerSinger(JointMulticlass):
 
     def _within_bounds(self, multipliers: Array) -> Array:
         total = multipliers.sum(axis=1)
-        share = np.divide(self.C, total, out=np.ones_like(total), where=total > self.C)
+        share: Array = np.divide(self.C, total, out=np.ones_like(total), where=total > self.C)
         return multipliers * share[:, None]
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:
