@@ -640,5 +640,25 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return int(self.weights.shape[0])",
         "0 → 1",
     ): "the matrix is square",
+    (
+        "problems/norm_check.py",
+        "for x, size in zip(vectors, sizes, strict=True):",
+        "→ False",
+    ): "there is a size for each vector",
+    (
+        "gram/held.py",
+        "return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)",
+        "→ True",
+    ): "a copy of the same numbers",
+    (
+        "problems/landmark_squares.py",
+        "return np.asarray(chunk.y, dtype=np.float64).reshape(len(chunk), -1)",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
+    (
+        "problems/penalty_problems.py",
+        "over = max(over, float(nu.min(initial=0.0)) / low)",
+        "0.0 → 1.0",
+    ): "a share below 0 is less than the 1 that there is",
 }
 """(module, line as it is written, change) → why the answers are the same."""

@@ -50,6 +50,9 @@ def test_sums_are_their_terms_together():
     assert TERMS[0].evaluations == 0
     assert TERMS[0].take(slice(2, 5)).shape == (3, 3)
     assert TERMS[0].take(slice(2, 5), slice(1, 6)).shape == (3, 5)
+    wide = TERMS[0].take(slice(2, 5), slice(1, 6))
+    product = wide.multiply_columns(np.array([3]), np.ones((1, 2)))
+    np.testing.assert_allclose(product, DENSE[0][2:5, [4, 4]])
     single = gram.in_precision(np.float32)
     assert single.dense().dtype == np.float32
     assert single.dense(np.float64).dtype == np.float64

@@ -122,3 +122,12 @@ def test_weights_start_within_the_bound_of_glorot(activation, factor):
         assert 0.9 * bound < np.abs(W).max() <= bound
         assert np.abs(b).max() <= bound
         assert (W < 0).any()
+
+
+def test_weights_from_elsewhere_have_to_be_all():
+    network = Network([4, 3, 2], "tanh", "softmax")
+    coefs, intercepts = [np.ones((4, 3)), np.ones((3, 2))], [np.ones(3), np.ones(2)]
+    network.load(coefs, intercepts)
+    assert (network.theta == 1).all()
+    with pytest.raises(ValueError, match="zip"):
+        network.load(coefs, intercepts[:1])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer.exceptions import NotEnoughMemory
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems import elastic_net
 from mercer.problems.certificate import Certificate
@@ -150,6 +151,18 @@ def test_squares_of_targets_may_be_given():
     y = np.array([3.0, 4.0])
     assert LassoProblem(y, 1.0).yy == 25.0
     assert LassoProblem(y, 1.0, yy=0.0).yy == 0.0
+
+
+def test_memory_for_a_dense_copy(monkeypatch):
+    X = sparse.csc_array(np.eye(4)[:, :3])
+    for spare, fits in ((0, True), (-1, False)):
+        there = 8 * 4 * 3 + spare
+        monkeypatch.setattr("mercer._memory.available_bytes", lambda there=there: there)
+        if fits:
+            np.testing.assert_array_equal(Design(X).dense(), np.eye(4)[:, :3])
+        else:
+            with pytest.raises(NotEnoughMemory, match="4 × 3 data"):
+                Design(X).dense()
 
 
 def test_sparse_columns_are_given_as_they_are():

@@ -197,3 +197,15 @@ def test_four_rows_are_enough_and_three_are_not():
     assert kurtosis(x) == pytest.approx(stats.kurtosis(x))
     with pytest.raises(InvalidInput, match="four or more"):
         kurtosis(x[:3])
+
+
+def test_lost_sources_and_small_numbers():
+    lost = np.array([[1.0, 2.0], [0.0, 0.0]])
+    for wrong in (lost, lost.T):
+        with pytest.raises(InvalidInput, match="a source is lost"):
+            amari_distance(np.eye(2), wrong)
+    x = np.random.default_rng(0).normal(size=50)
+    for size in (1e-9, 1e9):  # what is constant is a matter of shares
+        assert kurtosis(size * x) == pytest.approx(kurtosis(x))
+        with pytest.raises(InvalidInput, match="constant"):
+            kurtosis(np.full(50, size))

@@ -250,6 +250,10 @@ def test_classes_on_landmarks_by_sums_over_rows(name, classes, constant):
     below += short.of_sum * steep * loss.functions if constant else 0.0
     above = short.of_sum * (total + mass) + 16 * U * mass
     assert alone.rounding == pytest.approx(max(above, below), rel=1e-6 if U == FINE else 0.05)
+    still = loss.negative_gradient(np.zeros((30, loss.functions)), y)
+    cheap = LandmarkClasses(loss, 2.0**-20, constant).certify(nothing, low)
+    largest = np.abs(Z.T @ (s[:, None] * still)).max()
+    assert cheap.stationarity == pytest.approx(2.0**-20 * largest)
     assert found.problem.startswith(f"{loss.name} classification")
     with pytest.raises(InvalidInput, match="not one on landmarks"):
         problem.certify(value, GivenGram(np.eye(30)))

@@ -153,6 +153,8 @@ def test_second_derivatives_for_the_biases_are_inverted(spread):
     view = two.view(np.linspace(-1, 1, N)[:, None], np.zeros(1))
     total = sum(c * p * (1 - p) for c, p in zip(C, view.P[:, 0], strict=True))
     assert two.bias_inverse(view) == pytest.approx(1 / total)
+    cheap = LogisticProblem(two.labels, two.C / 128, 2, True)
+    assert cheap.bias_inverse(view) == pytest.approx(128 / total)
 
 
 def test_shares_outside_of_their_range_have_no_entropy():
