@@ -424,6 +424,7 @@ def test_roughness(power):
     assert rough.norm() == 0.5 * 4**power
     assert np.linalg.eigvalsh(R).max() <= rough.norm()
     assert not Roughness(LINE, 0.0)(V).any()
+    np.testing.assert_allclose(Roughness(LINE, 1.0, power)(V), 2 * R @ V)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

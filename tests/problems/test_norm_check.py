@@ -186,3 +186,6 @@ def test_vectors_of_all_kinds_are_tried(d):
     lengths = np.abs(plain).max(axis=1)
     assert lengths.min() < 0.1
     assert lengths.max() > 10.0
+    if d == 80:  # the largest of so many numbers is about 2.5
+        assert lengths.min() > 0.015
+        assert lengths.max() < 500.0

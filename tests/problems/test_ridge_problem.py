@@ -206,3 +206,12 @@ def test_a_shift_of_the_matrix_is_in_the_interval():
     shift += 4 * U * (2.0**40 + 2 * shift)
     reach = 0.25 + 2.0 * (9 + 2 * 16) / alpha**2
     assert found.rounding - sure == pytest.approx(alpha * shift * reach, rel=0.01)
+
+
+@pytest.mark.parametrize("size", [2.0**-10, 1.0, 2.0**10])
+def test_how_long_the_best_coefficients_may_be(size):
+    """‖c‖ ≤ √(max w Σ wy²)/λ, as c = w(y − f)/λ and f = 0 has no smaller errors."""
+    w, y = size * np.array([0.5, 2.0, 1.0]), np.array([1.0, -2.0, 3.0])
+    problem = RidgeProblem(y[:, None], np.array([0.25]), w)
+    assert problem._reach(0.25, y) == pytest.approx(2 * size * size * (0.5 + 8 + 9) / 0.0625)
+    assert problem._reach(0.0, y) == 0.0
