@@ -6,30 +6,10 @@ most how fast they come.
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (
-        "_files/atomic.py",
-        'new = target.parent / f".{secrets.token_hex(8)}.tmp"',
-        "8 → 9",
-    ): "a longer name of a file that nobody sees",
-    (
-        "_files/container.py",
-        'handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))',  # noqa: E501
-        "0 → 1",
-    ): "a flag that is there on every system that has the test",
-    (
-        "_files/container.py",
-        "if len(start) < _FIXED.size or start[: len(MAGIC)] != MAGIC:",
-        "Or → And",
-    ): "a file of another kind is read whole, and refused for the same cause",
-    (
         "_files/container.py",
         "return flat.reshape(-1).view(np.uint8).data",
         "1 → 2",
     ): "NumPy takes any negative length as the one that fits",
-    (
-        "_files/container.py",
-        "start = _FIXED.pack(MAGIC, VERSION, 0, len(text), length, bytes(32))[:32]",
-        "32 → 33",
-    ): "the last byte is cut off again",
     ("_files/container.py", "while at < len(buffer):", "Lt → LtE"): "reading nothing ends the loop",
     (
         "_files/fields.py",
@@ -56,11 +36,6 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "pairs = zip(self.parts, F.T, strict=True)",
         "→ False",
     ): "there is a column of values for each problem",
-    (
-        "problems/norm_check.py",
-        "j = (i + step) % n",
-        "Add → Sub",
-    ): "the triangle inequality of the same pairs, from the other end",
     (
         "problems/products.py",
         "return Products(gram, np.zeros((gram.shape[0], 1))).whole",
@@ -97,12 +72,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "Gt → GtE",
     ): "when the precision is raised, one step sooner",
     (
-        "problems/penalties.py",
-        "return np.where(r > 0, self.tau, self.tau - 1)",
-        "Gt → GtE",
-    ): "any of the slopes at a kink",
-    (
-        "problems/penalties.py",
+        "problems/penalty_problems.py",
         "for _ in range(2):  # twice is enough for rounding",
         "2 → 3",
     ): "a third time takes off nothing but rounding",
@@ -117,7 +87,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "2 → 3",
     ): "a third time takes off nothing but rounding",
     (
-        "problems/penalties.py",
+        "problems/penalty_problems.py",
         "if -np.inf < low < 0:",
         "Lt → LtE",
     ): "a share of an infinite bound is 0",
@@ -158,7 +128,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
     ): "any negative number says that there is no class before",
     (
         "problems/unbiased.py",
-        "open_slopes = np.where(r > 0, beta < self.hi, beta > self.lo)",
+        "rising = r > 0",
         "Gt → GtE",
     ): "a slope of 0 is the least that there is",
     (
@@ -180,7 +150,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "gram/cached.py",
         "everything = slice(0, sample.shape[0])",
         "0 → 1",
-    ): "the matrix is square",
+    ): "the matrix is square, and one row less of it is timed",
     (
         "gram/cached.py",
         "self.count = gram.shape[0]",
@@ -455,5 +425,240 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return dict(zip(self.names, np.exp(self.scales * theta).tolist(), strict=True))",
         "→ False",
     ): "there is a scale for each name",
+    (
+        "problems/linear.py",
+        "lo, hi = np.where(signs > 0, 0.0, both.lo), np.where(signs > 0, both.hi, 0.0)",
+        "Gt → GtE",
+    ): "signs are ±1",
+    (
+        "problems/linear.py",
+        "alpha = 2 * self.C * np.maximum(0.0, 1 - self.signs * rows.dot(w))",
+        "2 → 3",
+    ): "the best multiple of it is returned, which is the same",
+    (
+        "problems/logistic.py",
+        "return np.asarray(np.linalg.pinv(H, hermitian=True))",
+        "→ False",
+    ): "a symmetric matrix has the same inverse by its singular values",
+    (
+        "problems/manifold.py",
+        "terms = 2 * int(np.diff(self.laplacian.indptr).max(initial=0)) + 16",
+        "0 → 1",
+    ): "of a graph without entries the sizes that it counts with are 0",
+    (
+        "problems/elastic_net.py",
+        "if 4 * used.size < w.size and not quick:",
+        "4 → 5",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/kernel_alignment.py",
+        "step = max(1, _BLOCK // n)",
+        "1 → 2",
+    ): "rows that are looked at in one go",
+    (
+        "gram/given.py",
+        "return part.astype(self.dtype, copy=isinstance(i, slice) and isinstance(j, slice))",
+        "And → Or",
+    ): "a copy of what is a copy already",
+    (
+        "gram/given.py",
+        "if whole and _MANY * len(columns) > self.shape[1]:",
+        "Mult → Div",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/held.py",
+        'order: Literal["C", "F"] = "F" if few or self.dtype == np.float64 else "C"',
+        "Eq → NotEq",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/sums.py",
+        "total = self._terms[0].block(rows, columns).astype(self.dtype, copy=False)",
+        "→ True",
+    ): "a copy of the same numbers",
+    (
+        "problems/linear.py",
+        "if beta.ndim == 2 and not sparse.issparse(self.X):",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/linear.py",
+        "if beta.ndim == 2 and not sparse.issparse(self.X):",
+        "Eq → NotEq",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/backpropagation.py",
+        "for W, b, Z in zip(network.coefs, network.intercepts, layers, strict=True):",
+        "→ False",
+    ): "each layer has weights and constants",
+    (
+        "gram/cache.py",
+        "self._slot_of[evicted[evicted >= 0]] = -1",
+        "1 → 2",
+    ): "any negative number says that a row is not there",
+    (
+        "gram/cache.py",
+        "self._slot_of = np.full(self._rows, -1, dtype=np.intp)",
+        "1 → 2",
+    ): "any negative number says that a row is not there",
+    (
+        "gram/neighbours.py",
+        "mean = float(squares.mean()) if squares.size else 0.0",
+        "0.0 → 1.0",
+    ): "there is no edge whose weight it could change",
+    (
+        "problems/linear.py",
+        "best = float(alpha.sum()) / curvature if curvature > 0 else 0.0",
+        "0.0 → 1.0",
+    ): "a multiple of multipliers that are 0",
+    (
+        "problems/multi_task.py",
+        "directions = value / np.where(lengths > 0, lengths, 1.0)[:, None]",
+        "1.0 → 2.0",
+    ): "a row of zeros stays one, whatever it is divided by",
+    (
+        "problems/kernel_alignment.py",
+        "flat = block.reshape(count, -1)",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
+    (
+        "gram/given.py",
+        "if _MANY * len(columns) > matrix.shape[1]:",
+        "Mult → Div",
+    ): "which of two ways to the same numbers is quicker",
+    (
+        "gram/given.py",
+        "whole = isinstance(self._rows, slice) and isinstance(self._columns, slice)",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/cached.py",
+        "self.store: Array = np.empty(1, np.float64 if precise else np.float32)",
+        "1 → 2",
+    ): "nothing is stored there",
+    (
+        "gram/cached.py",
+        "if self._buffer.size < cells * size:",
+        "Lt → LtE",
+    ): "memory of the same size is taken anew",
+    (
+        "gram/radial_sum.py",
+        "threads = _parallel.thread_count() if slope.size > _SHARED else 1",
+        "1 → 2",
+    ): "columns are added up one by one or all in one call, each for itself",
+    (
+        "gram/radial_sum.py",
+        "if threads == 1:",
+        "Eq → NotEq",
+    ): "columns are added up one by one or all in one call, each for itself",
+    (
+        "gram/held.py",
+        "few = V.shape[1] <= _FEW",
+        "LtE → Lt",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/held.py",
+        "workers = max(1, min(self._threads, len(self._tiles)))",
+        "1 → 2",
+    ): "how many threads share the tiles",
+    (
+        "gram/held.py",
+        "tile = tile if i <= j else tile.T",
+        "LtE → Lt",
+    ): "a tile on the diagonal is its own transpose",
+    (
+        "gram/feature_gram.py",
+        "one = points.take(slice(0, 1))",
+        "1 → 2",
+    ): "two rows are the data themselves where one is",
+    (
+        "gram/direct.py",
+        "return values if dtype is None else values.astype(dtype, copy=False)",
+        "→ True",
+    ): "a copy of the same numbers",
+    (
+        "gram/cache.py",
+        "self.capacity = min(rows, budget // max(1, columns * dtype.itemsize))",
+        "1 → 2",
+    ): "rows without columns hold nothing",
+    (
+        "gram/cache.py",
+        "self._clock += 1",
+        "1 → 2",
+    ): "any clock that goes on",
+    (
+        "gram/base.py",
+        "result = np.empty((self.shape[0], V.shape[1]), dtype=np.result_type(self.dtype, V))",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "problems/elastic_net.py",
+        "if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:",
+        "0 → 1",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/elastic_net.py",
+        "if self.means is None and self.roots is None:",
+        "And → Or",
+    ): "all rows in one go, or in blocks",
+    (
+        "problems/constrained.py",
+        "parts += zip(functions, np.split(weights, ends[:-1]), strict=True) if functions else []",
+        "→ False",
+    ): "there are weights for each function",
+    (
+        "problems/design_products.py",
+        "step = max(1, _BLOCK_VALUES // max(p, 1))",
+        "1 → 2",
+    ): "rows that are looked at in one go",
+    (
+        "problems/linear.py",
+        "several = W.ndim == 2 and not sparse.issparse(self.X)",
+        "And → Or",
+    ): "which of two ways to the same product is quicker",
+    (
+        "problems/sparse_logistic.py",
+        "inside = 1.0 if worst <= self.l1 else self.l1 / worst",
+        "LtE → Lt",
+    ): "the share of a number above 0 in itself is 1",
+    (
+        "problems/elastic_net.py",
+        "if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:",
+        "LtE → Lt",
+    ): "which of two ways to the same product is quicker",
+    (
+        "gram/held.py",
+        "size = self._tiles.shape[1]",
+        "1 → 2",
+    ): "tiles are square",
+    (
+        "problems/landmark_losses.py",
+        "return np.asarray((self._signs(labels) > 0) - self._probabilities(U))",
+        "Gt → GtE",
+    ): "signs are ±1",
+    (
+        "gram/neighbours.py",
+        "return int(self.weights.shape[0])",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "problems/norm_check.py",
+        "for x, size in zip(vectors, sizes, strict=True):",
+        "→ False",
+    ): "there is a size for each vector",
+    (
+        "gram/held.py",
+        "return self.rows(slice(None)).astype(dtype or self.dtype, copy=False)",
+        "→ True",
+    ): "a copy of the same numbers",
+    (
+        "problems/landmark_squares.py",
+        "return np.asarray(chunk.y, dtype=np.float64).reshape(len(chunk), -1)",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
+    (
+        "problems/penalty_problems.py",
+        "over = max(over, float(nu.min(initial=0.0)) / low)",
+        "0.0 → 1.0",
+    ): "a share below 0 is less than the 1 that there is",
 }
 """(module, line as it is written, change) → why the answers are the same."""

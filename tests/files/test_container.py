@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -215,3 +216,17 @@ def test_room_begins_at_multiples_of_64():
     held = [container._aligned(size) for size in range(1, 300, 7)]
     assert {room.ctypes.data % 64 for room in held} == {0}
     assert [len(room) for room in held] == list(range(1, 300, 7))
+
+
+def test_a_large_file_of_another_kind_is_not_read(tmp_path):
+    """Its first bytes say enough: no room is made for the others."""
+    path = tmp_path / "other"
+    path.write_bytes(b"no model" + bytes(8 << 20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidModelFile, match="begins with other bytes"):
+            container.read(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 1 << 20

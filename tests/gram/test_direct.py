@@ -55,6 +55,14 @@ def test_values_are_symmetric_and_counted(vectors):
     assert gram.evaluations == 1606
 
 
+def test_other_precisions_are_symmetric_too(vectors):
+    gram = DirectGram.of(RBF(gamma=0.5), RBF(gamma=0.5).encode(vectors))
+    single = gram.in_precision(np.float32)
+    assert single.symmetric
+    assert single.dtype == np.float32
+    assert gram.in_precision(np.float64) is gram
+
+
 def test_each_answer_has_memory_of_its_own(vectors):
     gram = DirectGram.of(RBF(gamma=1.0), RBF(gamma=1.0).encode(vectors))
     gram.dense()[:] = np.nan

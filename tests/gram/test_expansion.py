@@ -230,3 +230,13 @@ def test_repr():
     assert repr(f) == "Expansion(RBF(gamma=0.4), 6 points, 2 outputs)"
     g = Expansion(RBF(gamma=0.4), vectors(6), np.ones(6))
     assert repr(g) == "Expansion(RBF(gamma=0.4), 6 points)"
+
+
+def test_inner_products_of_single_functions_are_plain_numbers():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    one = Expansion(RBF(gamma=0.5), X, np.ones(5))
+    assert type(one.inner(one)) is float
+    assert type(one.norm()) is float
+    several = Expansion(RBF(gamma=0.5), X, np.ones((5, 2)))
+    assert several.inner(several).shape == (2, 2)
+    assert several.norm().shape == (2,)

@@ -17,6 +17,8 @@ from mercer import (
     Polynomial,
 )
 from mercer.exceptions import InvalidInput, NoFeatureMap, NotEnoughMemory
+from mercer.gram import feature_gram
+from mercer.gram.feature_gram import gram_for_steps
 from tests.gram.cases import POSITIVE_WITH_FEATURES, vectors
 
 WORDS = np.array([["red", "s"], ["blue", "m"], ["red", "m"], ["green", "l"], ["blue", "m"]])
@@ -199,3 +201,29 @@ def test_types_of_features():
     for kernel in POSITIVE_WITH_FEATURES:
         assert kernel.features(X).dtype == np.float32, kernel
         assert FeatureGram.of(kernel, X).dtype == np.float32
+
+
+def test_features_for_steps(monkeypatch):
+    """Features where they are few and fit into the memory for rows, or cost nothing."""
+    X = vectors(40, seed=3)
+    squares = Polynomial(2, gamma=1.0, coef0=1.0)
+    points = squares.encode(X)
+    width = squares.feature_width(points)
+    room = int(16 * width * len(points))
+
+    def kind(kernel, room, whole=False, points=points):
+        found = gram_for_steps(kernel, points, room, whole=whole)
+        exact = Gram(kernel, points, dtype=np.float64).dense()
+        assert_allclose(found.in_precision(np.float64).dense(), exact, rtol=1e-10, atol=1e-10)
+        return type(found)
+
+    assert kind(squares, room) is FeatureGram
+    assert kind(squares, room - 1) is Gram
+    assert kind(squares, room, whole=True) is Gram
+    monkeypatch.setattr(feature_gram, "_WIDE", width)
+    assert kind(squares, room) is FeatureGram
+    monkeypatch.setattr(feature_gram, "_WIDE", width - 1)
+    assert kind(squares, room) is Gram
+    assert kind(Linear(), 0) is FeatureGram  # the data themselves
+    assert kind(Linear(), 0, points=Linear().encode(X[:1])) is FeatureGram
+    assert kind(RBF(gamma=1.0), 1 << 30) is Gram

@@ -82,6 +82,19 @@ def test_tiles_are_shown_in_the_precision_of_the_matrix(data):
     assert held.in_precision(np.float64).dtype == np.float64
 
 
+@pytest.mark.parametrize("n", [1, 5, 64, 65, 200])
+def test_as_few_tiles_as_fit(data, n, monkeypatch):
+    """⌈n/64⌉ parts of about one length, and a tile for each pair of them."""
+    monkeypatch.setattr(held_module, "_TILE", 64)
+    seen = []
+    HeldGram(Gram(RBF(gamma=0.3), data[:n]), watch=lambda i, j, values: seen.append((i, j)))
+    parts = -(-n // 64)
+    assert len(seen) == parts * (parts + 1) // 2
+    assert all(part.stop - part.start <= 64 for pair in seen for part in pair)
+    rows = {part.start: part.stop for pair in seen for part in pair}
+    assert sum(stop - start for start, stop in rows.items()) == n
+
+
 def test_other_columns_cannot_be_held(data):
     with pytest.raises(InvalidInput):
         HeldGram(Gram(RBF(gamma=1.0), data[:10], data))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import RBF, Constant, Gram, Linear, Matern, Periodic, White
-from mercer.exceptions import NumericalOverflow
+from mercer.exceptions import NotEnoughMemory, NumericalOverflow
 from mercer.gram.kernel_family import SMALL, KernelFamily
 from mercer.kernels.vectors.dot import Polynomial
 
@@ -115,3 +115,36 @@ def test_threads_share_the_columns_of_many_rows(monkeypatch):
         found.append(family.contract(theta, lambda i, j: M[i, j], V))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_memory_for_three_matrices(monkeypatch):
+    kernel = RBF(length_scale=1.5)
+    for spare, fits in ((0, True), (-1, False)):
+        there = 3 * 8 * 30**2 + spare
+        monkeypatch.setattr("mercer._memory.available_bytes", lambda there=there: there)
+        if fits:
+            family_of(kernel, 30)
+        else:
+            with pytest.raises(NotEnoughMemory, match="30 rows"):
+                family_of(kernel, 30)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[2:4], ids=str)
+def test_kernels_are_made_once_for_each_theta(kernel):
+    family, _ = family_of(kernel, 20)
+    theta = np.log(list(kernel.free_parameters().values()))
+    first = family.at(theta)
+    assert family.at(theta.copy()) is first
+    assert family.at(theta + 0.1) is not first
+    assert family.at(theta) == first
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_sums_without_products(kernel):
+    family, _ = family_of(kernel, 20)
+    theta = np.log(list(kernel.free_parameters().values()))
+    M = np.eye(20)
+    sums, products = family.contract(theta, lambda i, j: M[i, j])
+    both, _ = family.contract(theta, lambda i, j: M[i, j], np.ones((20, 1)))
+    np.testing.assert_allclose(sums, both)
+    assert products.shape == (len(theta), 20, 0)

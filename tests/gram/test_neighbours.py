@@ -77,6 +77,12 @@ def test_precision_by_memory(monkeypatch):
     assert held_precision(whole + 1, cheap=False) == np.float32
     assert held_precision(half, cheap=False) == np.float32
     assert held_precision(half + 1, cheap=False) is None
+    exact = 10_000  # where the room is what it takes, to the last byte
+    for share, dtype in ((4, np.float64), (2, np.float32)):
+        there = share * exact**2 * module._SHARE
+        monkeypatch.setattr(module._memory, "available_bytes", lambda there=there: there)
+        assert held_precision(exact, cheap=False) == dtype
+    monkeypatch.setattr(module._memory, "available_bytes", lambda: room * module._SHARE)
     assert held_precision(module._SMALL, cheap=True) == np.float64
     assert held_precision(module._SMALL + 1, cheap=True) == np.float32
     monkeypatch.setattr(module._memory, "available_bytes", lambda: None)

@@ -184,3 +184,10 @@ def test_many_threads_share_one_cache():
         thread.join(30)
     assert not wrong
     assert len(kept_rows(gram.cache)) == 9
+
+
+def test_without_room_all_rows_are_missed():
+    cache = RowCache(MATRIX.shape, MATRIX.dtype, 0)
+    for _ in range(2):
+        cache.fetch(np.array([3, 4, 3]), lambda rows: MATRIX[rows])
+    assert (cache.hits, cache.misses) == (0, 6)

@@ -69,6 +69,16 @@ def test_rows_that_are_kept_are_not_computed_again(small, precise):
     added(cache, list(range(10, 22)), [False] * 12)
 
 
+def test_no_row_goes_while_there_is_room(small):
+    cache = cache_of(7)
+    for row in range(7):
+        added(cache, [row], [True])
+        assert cache.slots(np.arange(row + 1)).tolist() == list(range(row + 1))
+    assert (cache.hits, cache.misses) == (0, 7)
+    added(cache, [7], [True])  # the oldest makes room
+    assert cache.slots(np.arange(8)).tolist() == [-1, 1, 2, 3, 4, 5, 6, 0]
+
+
 def test_other_columns_forget_the_rows(small):
     cache = cache_of(7)
     added(cache, [3, 4], [True, True])
@@ -94,6 +104,8 @@ def test_one_row_always_fits(small):
 def test_cheap_values_get_less_memory(small, monkeypatch):
     monkeypatch.setattr(cached, "CHEAP_BYTES", 5 * 4 * 64)
     monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 1e9)
+    assert TiledCache(GivenGram(K), 1 << 30, 1).capacity == 5
+    monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 1e-2)  # for each value, 36 s for all
     assert TiledCache(GivenGram(K), 1 << 30, 1).capacity == 5
     monkeypatch.setattr(cached, "EXPENSIVE_SECONDS", 0.0)
     assert TiledCache(GivenGram(K), 20 * 4 * 64, 1).capacity == 20

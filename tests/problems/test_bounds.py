@@ -112,6 +112,20 @@ def test_intervals_with_their_rounding():
     assert not replace(SOUND, primal=1.0, dual=1 - 1.001e-3).optimal
 
 
+def test_no_number_is_the_worst_number():
+    lost = replace(SOUND, primal=np.nan, dual=np.nan, rounding=np.nan)
+    assert (lost.primal, lost.dual, lost.rounding) == (np.inf, -np.inf, np.inf)
+
+
+def test_the_table_has_every_number_once():
+    rows = [line.rsplit("  ", 1)[0].strip() for line in repr(SOUND).splitlines()[1:]]
+    assert [row.split("  ")[0] for row in rows] == [
+        "primal", "dual", "gap", "relative gap", "stationarity", "primal feasibility",
+        "dual feasibility", "complementarity", "iterations", "seconds", "kernel evaluations",
+        "rounding", "curvature",
+    ]  # fmt: skip
+
+
 def test_prices_come_off_the_dual_value():
     assert SOUND.paying(0.5).dual == pytest.approx(0.499)
     assert SOUND.paying(2.0).dual == 0.0

@@ -337,3 +337,139 @@ def test_what_cannot_be_proven_infeasible_is_said_to_be_a_search():
 def test_an_infeasible_start_of_a_feasible_problem_is_no_matter():
     problem = ConstrainedProblem(QuadraticFunction(np.eye(2)), [disc(3, 0), disc(3, 1)])
     judged(solve(problem, [50.0, -80.0]).certificate, gap=1e-5, residual=1e-5)
+
+
+@pytest.mark.parametrize("bends", [False, True])
+def test_equalities_that_cannot_hold_are_seen(bends):
+    """x₀ = 0 and x₀ = 1: whatever point is returned breaks one of them."""
+    disc = [QuadraticFunction(np.eye(2), np.zeros(2), -8.0)] if bends else []
+    problem = ConstrainedProblem(
+        QuadraticFunction(np.eye(2)), disc, [Affine([1.0, 0.0]), Affine([1.0, 0.0], 1.0)]
+    )
+    found = problem.slater_point([0.25, 0.0])
+    assert not found.holds
+    assert found.affine == max(abs(found.x[0]), abs(found.x[0] - 1.0)) >= 0.5
+
+
+def test_affine_inequalities_that_cannot_hold_are_seen():
+    """x ≤ −1 and x ≥ 3 have a distance of 2 from any point between them."""
+    problem = ConstrainedProblem(QuadraticFunction([[1.0]]), Affine([[1.0], [-1.0]], [-1.0, -3.0]))
+    found = problem.slater_point()
+    assert not found.holds
+    assert found.affine == pytest.approx(2.0)
+    assert found.slack == -math.inf
+
+
+def test_slater_points_of_bent_constraints_are_searched():
+    """A disc far from where the search starts, and an equality that no tangent at 0 shows."""
+    disc = QuadraticFunction([[2.0]], [-20.0], 99.0)  # (x − 10)² − 1 ≤ 0
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), disc).slater_point()
+    assert found.holds
+    assert found.x[0] == pytest.approx(10.0, abs=1e-3)
+    assert found.slack == pytest.approx(-1.0, abs=1e-6)
+    bent = Function(lambda z: z[0] ** 2 - 4.0)
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), (), bent).slater_point([1.0])
+    assert abs(found.x[0]) == pytest.approx(2.0, abs=1e-6)
+    assert found.affine < 1e-6
+
+
+@pytest.mark.parametrize("size", [0.0, 9.0])
+def test_constraints_that_are_almost_met_have_multipliers(size):
+    """By 1e-6 of 1 and the largest: here x ≤ s, beside one of that size that is far away."""
+    for share, active in ((0.9, True), (1.1, False)):
+        s = share * 1e-6 * (1 + size)
+        problem = ConstrainedProblem(
+            Affine([-3.0]), Affine([[1.0], [1.0]][: 1 + bool(size)], [s, size][: 1 + bool(size)])
+        )
+        lam, _ = problem.multipliers([0.0])
+        assert lam[0] == pytest.approx(3.0 if active else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [("objective", ["f0"]), ("inequalities", ["f1"]), ("equalities", ["h1", "-h1"])],
+)
+def test_how_far_a_function_is_above_its_chord(place, names):
+    """By fₘ − θf(x) − (1 − θ)f(y), less what rounding may do to the three."""
+    x, y, theta = np.array([3.0]), np.array([-1.0]), 0.25
+    for name, sign in zip(names, (1, -1), strict=False):
+        bent = Function(lambda z, sign=sign: sign * (5.0 - 2.0 * z[0] ** 2))
+        given = {"objective": Affine([1.0])} | {place: bent}
+        problem = ConstrainedProblem(**given, size=1)
+        found = problem.worst_chord([(x, y, theta)])
+        assert found.name == name
+        # f(3) = −13, f(−1) = 3 and f(0) = 5, of which the chord has −1.
+        assert found.excess == pytest.approx(6.0 - 1e-9 * (1 + 13 + 3), rel=1e-13)
+        assert (found.x[0], found.y[0], found.theta) == (3.0, -1.0, 0.25)
+    flat = ConstrainedProblem(Function(lambda z: 7.0 * z[0] - 1.0), size=1)
+    assert flat.worst_chord([(x, y, theta)]) is None
+    one = ConstrainedProblem(Function(lambda z: np.array([z[0], -(z[0] ** 2)])), size=1)
+    assert one.worst_chord([(x, y, theta)]).name == "f0[1]"
+
+
+def test_the_worst_of_some_chords_is_kept():
+    problem = ConstrainedProblem(Function(lambda z: -(z[0] ** 2)), size=1)
+    ends = [(0.0, 1.0), (0.0, 4.0), (0.0, 2.0)]
+    found = problem.worst_chord([(np.array([a]), np.array([b]), 0.5) for a, b in ends])
+    assert found.y[0] == 4.0
+    assert found.excess == pytest.approx(4.0, rel=1e-7)
+    same = problem.worst_chord([(np.array([a]), np.array([a + 2]), 0.5) for a in (1.0, -3.0)])
+    assert same.x[0] == 1.0  # of two that are equal the first
+    # A chord above which a function is by no more than rounding shows nothing.
+    tiny = ConstrainedProblem(Function(lambda z: -1e-10 * z[0] ** 2), size=1)
+    assert tiny.worst_chord([(np.array([-1.0]), np.array([1.0]), 0.5)]) is None
+
+
+def test_the_worst_of_several_bent_constraints_is_the_slack():
+    discs = [QuadraticFunction([[2.0]], [0.0], -r * r) for r in (1.0, 2.0)]
+    found = ConstrainedProblem(QuadraticFunction([[1.0]]), discs).slater_point([0.0])
+    assert found.slack == pytest.approx(-1.0, abs=1e-6)
+
+
+def test_a_descent_that_did_not_arrive_bounds_nothing():
+    """At a kink one slope is 1 and the other 0, wherever the descent ends."""
+
+    def slope(x):
+        return np.array([1.0 if x[0] >= 0 else -1.0, 2 * x[1]])
+
+    kink = Function(lambda x: abs(x[0] - 0.0) + x[1] ** 2, slope)
+    problem = ConstrainedProblem(kink, size=2, convex=True)
+    assert problem.dual(start=[0.3, 0.0]) == -math.inf
+    smooth = Function(lambda x: x[0] ** 2 + x[1] ** 2 + 1.0)
+    assert ConstrainedProblem(smooth, size=2, convex=True).dual(start=[0.3, 1.0]) == pytest.approx(
+        1
+    )
+
+
+@pytest.mark.parametrize("t", [1e-13, 1.0, 1e13])
+def test_least_values_are_a_matter_of_shares(t):
+    """½·2tx² + 4tx has its least value −4t wherever that is, and none along a flat direction."""
+    problem = ConstrainedProblem(QuadraticFunction([[2 * t]], [4 * t]))
+    assert problem.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)
+    nearly = ConstrainedProblem(QuadraticFunction([[t, 0.0], [0.0, -1e-9 * t]]))
+    assert nearly.dual() == 0.0  # what rounding may make of 0, to the last digit
+    bent_down = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, -t * 1e-8]]))
+    assert bent_down.dual() == -math.inf
+    flat = ConstrainedProblem(QuadraticFunction([[2 * t, 0.0], [0.0, 0.0]], [4 * t, 0.0]))
+    assert flat.dual() == pytest.approx(-4 * t, rel=1e-9, abs=0)
+
+
+def test_values_of_functions_that_are_not_known_to_be_convex():
+    """Those with a multiplier of 0 do not matter, and one of several that has another does."""
+    two = Function(lambda x: np.array([np.sin(x[0]), np.cos(x[0])]))
+    problem = ConstrainedProblem(QuadraticFunction([[2.0]], [4.0]), two, size=1)
+    assert problem.dual([0.0, 1.0]) == -math.inf
+    assert problem.dual([1.0, 0.0]) == -math.inf
+    assert problem.dual([0.0, 0.0]) == pytest.approx(-4.0)
+
+
+def test_slater_points_of_affine_constraints():
+    """x₀ ≥ 2 and x₀ + x₁ = 5: a point that keeps both, by 1 where that is possible."""
+    problem = ConstrainedProblem(
+        QuadraticFunction(np.eye(2)), Affine([-1.0, 0.0], -2.0), Affine([1.0, 1.0], 5.0)
+    )
+    found = problem.slater_point()
+    assert found.holds
+    assert found.x[0] >= 3.0 - 1e-9
+    assert found.x.sum() == pytest.approx(5.0)
+    assert found.affine == pytest.approx(0.0, abs=1e-9)

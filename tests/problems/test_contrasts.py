@@ -7,7 +7,7 @@ from scipy.linalg import expm
 
 from mercer._fast import log_cosh
 from mercer.linalg.covariance import whiten
-from mercer.problems.contrasts import CONTRASTS, gaussian_spread, moments
+from mercer.problems.contrasts import CONTRASTS, gaussian_spread, logcosh, moments
 from mercer.solvers.sources.fixed_point import gradient
 from mercer.solvers.sources.ica_newton import second_derivatives
 from tests.estimators.sources.test_ica import sources
@@ -59,3 +59,13 @@ def test_the_spread_of_gaussian_samples_is_known(contrast):
     score = c.score(Y, None)
     distance = (score.slope - (score.values * Y).sum(axis=1)) / Y.shape[1]
     assert distance.std() * np.sqrt(500) == pytest.approx(gaussian_spread(c), rel=0.1)
+
+
+@pytest.mark.parametrize("name", [*CONTRASTS, "logcosh, α = 1.7"])
+def test_scores_and_their_derivatives_by_differences(name):
+    c = CONTRASTS[name] if name in CONTRASTS else logcosh(1.7)
+    Y = np.linspace(-2.5, 2.5, 11)[None]
+    ahead, here, behind = (c.score(Y + h, None) for h in (1e-5, 0.0, -1e-5))
+    slopes = (ahead.values - behind.values) / 2e-5
+    np.testing.assert_allclose(c.derivative(Y), slopes, rtol=1e-6, atol=1e-8)
+    assert here.slope == pytest.approx(slopes.sum(), rel=1e-6)

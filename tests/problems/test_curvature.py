@@ -53,6 +53,16 @@ def test_zeros_and_numbers_that_are_none():
     assert dense_curvature(np.full((3, 3), np.inf)).verdict == "open"
 
 
+@pytest.mark.parametrize("largest", [2.0**-10, 1.0, 2.0**10])
+@pytest.mark.parametrize("n", [3, 8, 40])
+def test_a_search_refutes_beyond_what_rounding_makes_of_zero(n, largest):
+    """A direction below −n²ε max∣K∣ cannot be rounding of one that is 0."""
+    least = n * n * EPSILON * largest
+    for share, verdict in ((0.99, "open"), (1.01, "refuted")):
+        found = searched_curvature(lambda V, s=share * least: -s * V, n, largest)
+        assert found.verdict == verdict
+
+
 def test_a_search_can_only_refute():
     rng = np.random.default_rng(0)
     values = rng.uniform(0, 1, 80)

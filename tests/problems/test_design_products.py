@@ -56,3 +56,15 @@ def test_sums_are_bounded():
     values = np.abs(np.random.default_rng(0).standard_normal(1000)) * 1e8
     assert abs(Fraction(float(values.sum())) - exact(values).sum()) <= Fraction(sum_bound(values))
     assert np.isinf(DesignProducts(np.full((2, 2), 1e300)).dot(np.full(2, 1e300)).errors).all()
+
+
+@pytest.mark.parametrize("values", [1, 7, 10**6])
+def test_blocks_of_rows(values, monkeypatch):
+    monkeypatch.setattr("mercer.problems.design_products._BLOCK_VALUES", values)
+    rng = np.random.default_rng(0)
+    X, means, w, beta = (rng.normal(size=s) for s in ((5, 3), 3, 3, 5))
+    rows = DesignProducts(X, means)
+    np.testing.assert_allclose(rows.dot(w).values, (X - means) @ w)
+    np.testing.assert_allclose(rows.dot(w).sizes, np.abs(X - means) @ np.abs(w))
+    np.testing.assert_allclose(rows.combine(beta).values, (X - means).T @ beta)
+    np.testing.assert_allclose(rows.combine(beta).sizes, np.abs(X - means).T @ np.abs(beta))

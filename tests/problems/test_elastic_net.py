@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mercer.exceptions import NotEnoughMemory
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems import elastic_net
 from mercer.problems.certificate import Certificate
@@ -133,10 +134,53 @@ def test_values_by_loops(l1, l2, positive):
     assert problem.yy == pytest.approx(y @ y)
 
 
+@pytest.mark.parametrize("block", [1, 200, 10**6])
+def test_blocks_of_rows_add_up(block, monkeypatch):
+    """Inner products of some centred and weighted columns, however few rows are taken at once."""
+    monkeypatch.setattr("mercer.problems.elastic_net._BLOCK", block)
+    rng = np.random.default_rng(3)
+    X, w = rng.normal(size=(150, 4)), rng.uniform(0.5, 2, 150)
+    means = w @ X / w.sum()
+    Z = np.sqrt(w)[:, None] * (X - means)
+    rows, columns = np.array([0, 2]), np.array([1, 2, 3])
+    found = Design(X, means, w).gram(rows, columns)
+    np.testing.assert_allclose(found, Z[:, rows].T @ Z[:, columns], atol=1e-10)
+
+
+def test_squares_of_targets_may_be_given():
+    y = np.array([3.0, 4.0])
+    assert LassoProblem(y, 1.0).yy == 25.0
+    assert LassoProblem(y, 1.0, yy=0.0).yy == 0.0
+
+
+def test_memory_for_a_dense_copy(monkeypatch):
+    X = sparse.csc_array(np.eye(4)[:, :3])
+    for spare, fits in ((0, True), (-1, False)):
+        there = 8 * 4 * 3 + spare
+        monkeypatch.setattr("mercer._memory.available_bytes", lambda there=there: there)
+        if fits:
+            np.testing.assert_array_equal(Design(X).dense(), np.eye(4)[:, :3])
+        else:
+            with pytest.raises(NotEnoughMemory, match="4 × 3 data"):
+                Design(X).dense()
+
+
+def test_sparse_columns_are_given_as_they_are():
+    X = sparse.csc_array(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))
+    means = np.array([0.5, -0.5])
+    data, indices, starts, none = Design(X).columns()
+    assert (data.tolist(), indices.tolist()) == ([1.0, 3.0, 2.0], [0, 2, 1])
+    assert starts.tolist() == [0, 2, 3]
+    assert not len(none)
+    assert Design(X, means).columns()[3] is means
+
+
 def test_names():
     y = np.ones(2)
     names = [LassoProblem(y, l1, l2).name for l1, l2 in PENALTIES[:4]]
     assert names == ["least squares", "lasso", "ridge", "elastic net"]
+    little = [LassoProblem(y, l1, l2).name for l1, l2 in ((0, 0), (0.1, 0), (0, 0.1), (0.1, 0.1))]
+    assert little == names
     assert LassoProblem(y, 1.0, positive=True).name == "lasso, weights ≥ 0"
 
 

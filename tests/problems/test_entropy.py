@@ -169,3 +169,43 @@ def test_components_that_do_not_go_together():
         mutual_information()
     with pytest.raises(InvalidInput, match="30 rows and sample 2 has 29"):
         mutual_information(x, x, x[:29])
+
+
+@pytest.mark.parametrize("shape", ["skew", "flat"])
+def test_approximations_by_loops(shape):
+    """Each of them written out, of a skew sample and of a flat one."""
+    rng = np.random.default_rng(5)
+    x = rng.exponential(size=60) if shape == "skew" else rng.uniform(size=60)
+    z = stats.zscore(x).tolist()
+    third, fourth = (sum(v**k for v in z) / 60 for k in (3, 4))
+    assert negentropy(x, "cumulants") == pytest.approx(third**2 / 12 + (fourth - 3) ** 2 / 48)
+    nu = stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    for method, f in (
+        ("logcosh", lambda v: np.log(np.cosh(v))),
+        ("exp", lambda v: np.exp(-(v**2) / 2)),
+    ):
+        values, square = f(nu), (nu**2 - 1) / np.sqrt(2)
+        rest = values - values.mean()
+        rest -= (rest * square).mean() * square
+        mean = sum(float(f(np.float64(v))) for v in z) / 60
+        expected = (mean - values.mean()) ** 2 / (2 * (rest**2).mean())
+        assert negentropy(x, method) == pytest.approx(expected, rel=0.01)
+
+
+def test_four_rows_are_enough_and_three_are_not():
+    x = np.array([0.0, 1.0, 3.0, 4.0])
+    assert kurtosis(x) == pytest.approx(stats.kurtosis(x))
+    with pytest.raises(InvalidInput, match="four or more"):
+        kurtosis(x[:3])
+
+
+def test_lost_sources_and_small_numbers():
+    lost = np.array([[1.0, 2.0], [0.0, 0.0]])
+    for wrong in (lost, lost.T):
+        with pytest.raises(InvalidInput, match="a source is lost"):
+            amari_distance(np.eye(2), wrong)
+    x = np.random.default_rng(0).normal(size=50)
+    for size in (1e-9, 1e9):  # what is constant is a matter of shares
+        assert kurtosis(size * x) == pytest.approx(kurtosis(x))
+        with pytest.raises(InvalidInput, match="constant"):
+            kurtosis(np.full(50, size))

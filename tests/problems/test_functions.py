@@ -131,3 +131,29 @@ def test_values_outside_of_a_domain_are_none():
     assert np.isnan(outside).all()
     mixed = values_or_nan(optimize.Function(lambda x: np.log(x)), np.array([1.0, 0.0, -1.0]))
     np.testing.assert_array_equal(mixed, [0.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("at", [0.0, -3.0])
+def test_steps_of_differences(at):
+    """A step is ∛ε (1 + ∣x∣) to both sides; of second derivatives ε^¼ (1 + ∣x∣)."""
+    seen = []
+
+    def f(x):
+        seen.append(float(x[0]))
+        return x[0] ** 2
+
+    optimize.Function(f).jacobian(np.array([at]))
+    step = np.finfo(float).eps ** (1 / 3) * (1 + abs(at))
+    np.testing.assert_allclose(sorted(seen), [at - step, at + step], rtol=0, atol=1e-3 * step)
+    seen.clear()
+
+    def slope(x):
+        seen.append(float(x[0]))
+        return 2 * x
+
+    optimize.Function(f, slope).hessian(np.array([at]))
+    np.testing.assert_allclose(sorted(seen), [at - step, at + step], rtol=0, atol=1e-3 * step)
+    seen.clear()
+    optimize.Function(f).hessian(np.array([at]))
+    wide = np.finfo(float).eps ** 0.25 * (1 + abs(at))
+    assert max(seen) - min(seen) == pytest.approx(2 * wide, rel=0.2)

@@ -3,10 +3,12 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 
 from mercer.estimators.multiple_kernel.weight_rules import alignment_weights
+from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import SumGram
 from mercer.kernels.definite import Definite
@@ -107,3 +109,30 @@ def test_no_bound_without_definite_matrices():
     K, Y = random_matrices(2)
     far = np.array([K[0], -K[0]])
     assert AlignmentProblem(Y).certify(np.zeros(2), gram_of(far)).curvature == "open"
+
+
+@pytest.mark.parametrize("c", [0.25, 1.0, 4.0])
+def test_products_below_zero_by_rounding_alone_prove_definiteness(c):
+    """⟨caaᵀ, bbᵀ − saaᵀ⟩ = −cs of two kernels, beside a largest product of max(c², 1)."""
+    a, b = np.array([1.0, -1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, -1.0])
+    A, B = np.outer(a, a) / 2, np.outer(b, b) / 2
+    rounding = 2 * 1e-10 * max(c * c, 1.0)
+    for share, curvature in ((0.99, "proven"), (1.01, "open")):
+        s = share * rounding / c
+        gram = SumGram([GivenGram(c * A, Definite.UNKNOWN), GivenGram(B - s * A, Definite.UNKNOWN)])
+        found = AlignmentProblem(b[:, None]).certify(np.array([0.0, 2.0]), gram)
+        assert found.curvature == curvature
+        assert found.stationarity < 1e-8
+
+
+def test_factors_count_as_their_products():
+    random = np.random.default_rng(2)
+    X, Z, Y = random.normal(size=(9, 2)) + 3, random.normal(size=(9, 3)), random.normal(size=(9, 1))
+    A = random.normal(size=(9, 9))
+    mixed = [FeatureGram.of_rows(X), GivenGram(A @ A.T), FeatureGram.of_rows(Z)]
+    dense = [GivenGram(X @ X.T), GivenGram(A @ A.T), GivenGram(Z @ Z.T)]
+    problem = AlignmentProblem(Y)
+    for one, other in zip(
+        problem.alignments(SumGram(mixed)), problem.alignments(SumGram(dense)), strict=True
+    ):
+        assert_allclose(one, other, rtol=1e-10, atol=1e-10)

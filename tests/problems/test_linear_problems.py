@@ -191,6 +191,18 @@ def test_sparse_weights_by_loops(least):
     assert problem.certify(LinearAnswer(w, best), gram, np.zeros(5)).primal == 0.75 + C.sum()
 
 
+@pytest.mark.parametrize("price", [0.01, 0.5])
+@pytest.mark.parametrize("w", [0.0, 1.0, -1.0, 0.5, 2.0])
+def test_one_sparse_weight_by_loops(w, price):
+    """With one column nothing hides behind the largest number of others."""
+    X, prices = np.array([[1.0], [-0.5], [2.0], [0.25], [-1.0]]), np.full(5, price)
+    problem, gram = SparseClassifier(Y, prices), FeatureGram.of_rows(X)
+    for alpha in (np.full(5, 0.125), np.array([0.5, 0.0, 0.25, 1.0, 2.0])):
+        found = problem.certify(LinearAnswer(np.array([w]), alpha), gram)
+        for name, truth in sparse_by_loops(X, Y, prices, np.array([w]), alpha).items():
+            assert getattr(found, name) == pytest.approx(truth, rel=1e-9, abs=1e-12), name
+
+
 def test_the_best_multiple_that_the_dual_allows():
     problem = SparseClassifier(np.ones(2), np.full(2, 0.125))
     # At w = 0 all α are ¼, the best multiple of which is 1, if ∣Σ αᵢxᵢ∣ ≤ 1 allows it.
@@ -199,6 +211,10 @@ def test_the_best_multiple_that_the_dual_allows():
         found = problem.multipliers(rows, np.zeros(1))
         np.testing.assert_allclose(found, [expected, expected])
     assert not problem.multipliers(DesignRows(np.ones((2, 1))), np.array([3.0])).any()
+    # Margins that lack 0.1: ten times α = ¼ would be best, and twice of it is allowed.
+    tight = SparseClassifier(np.ones(2), np.full(2, 1.25))
+    found = tight.multipliers(DesignRows(np.ones((2, 1))), np.array([0.9]))
+    np.testing.assert_allclose(found, [0.5, 0.5])
 
 
 def test_rounding_of_sparse_weights():
@@ -262,6 +278,20 @@ def test_classes_by_loops():
         assert found.dual_feasibility == pytest.approx(0.0, abs=1e-15)
     other = problem.certify(LinearAnswer(W, alpha), gram, np.zeros((4, 3)))
     assert other.primal == pytest.approx((W**2).sum() / 2 + PRICES.sum())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("margin", [-2.0, -0.125, 0.0, 0.125, 2.0])
+def test_one_row_of_two_classes(share, margin):
+    """Between its bounds a multiplier asks for a margin of 0, at 0 for none below, at C above."""
+    problem, gram = LinearCrammerSinger(np.array([0]), np.array([0.25]), 2), np.ones((1, 1))
+    W = np.array([[0.5 - margin / 2, margin / 2 - 0.5]])
+    alpha = 0.25 * share * np.array([[1.0, -1.0]])
+    found = problem.certify(LinearAnswer(W, alpha), FeatureGram.of_rows(gram))
+    wrong = max(margin if share < 1 else 0.0, -margin if share > 0 else 0.0)
+    assert found.stationarity == wrong
+    assert found.complementarity == 0.25 * max((1 - share) * margin, -share * margin)
+    assert found.dual_feasibility == 0.0
 
 
 def test_multipliers_of_classes_that_break_a_constraint():

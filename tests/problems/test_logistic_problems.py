@@ -131,6 +131,45 @@ def test_norms_that_rounding_made_negative():
     assert problem.cleared_norm(-1e-9, ones, ones) == 0.0
     with pytest.raises(NotPositiveDefinite, match="not positive semi-definite"):
         problem.cleared_norm(-1e-6, ones, ones)
+    for size in (2.0**-10, 2.0**10):  # by 1e-8 of the sizes of all terms
+        limit = 1e-8 * 2 * size * N
+        assert problem.cleared_norm(-0.99 * limit, 2 * ones, -size * ones) == 0.0
+        with pytest.raises(NotPositiveDefinite):
+            problem.cleared_norm(-1.01 * limit, 2 * ones, -size * ones)
+
+
+@pytest.mark.parametrize("spread", [0.5, 3.0, 30.0])
+def test_second_derivatives_for_the_biases_are_inverted(spread):
+    """diag(Σ Cp) − Σ Cppᵀ, and the mean of that along equal biases, which change nothing."""
+    problem = problem_of(LogisticProblem, 3, True)
+    view = problem.view(spread * np.random.default_rng(0).normal(size=(N, 3)), np.zeros(3))
+    H = sum(c * (np.diag(p) - np.outer(p, p)) for c, p in zip(C, view.P, strict=True))
+    H = H + C.sum() / 9
+    np.testing.assert_allclose(problem.bias_inverse(view) @ H, np.eye(3), atol=1e-6)
+    two = problem_of(LogisticProblem, 2, True)
+    certain = two.view(1e4 * two.signs[:, None], np.zeros(1))  # whose biases move nothing
+    assert two.bias_along(certain, np.ones((N, 1))).tolist() == [0.0]
+    assert two.bias_inverse(certain).tolist() == [[0.0]]
+    view = two.view(np.linspace(-1, 1, N)[:, None], np.zeros(1))
+    total = sum(c * p * (1 - p) for c, p in zip(C, view.P[:, 0], strict=True))
+    assert two.bias_inverse(view) == pytest.approx(1 / total)
+    cheap = LogisticProblem(two.labels, two.C / 128, 2, True)
+    assert cheap.bias_inverse(view) == pytest.approx(128 / total)
+
+
+def test_shares_outside_of_their_range_have_no_entropy():
+    """β beyond what any probabilities give counts as its nearest end."""
+    three = problem_of(LogisticProblem, 3, True)
+    beta = np.zeros((N, 3))
+    beta[np.arange(N), LABELS[3]] = -0.5 * C  # a share of 1½ of the own class
+    beta[np.arange(N), (LABELS[3] + 1) % 3] = 0.5 * C  # and of −½ of another
+    assert three.entropy(beta) == 0.0
+    two = problem_of(LogisticProblem, 2, True)
+    for beyond in (-0.5, 1.5):
+        signs = np.where(LABELS[2] > 0, 1.0, -1.0)
+        assert two.entropy((beyond * signs * C)[:, None]) == 0.0
+    half = np.where(LABELS[2] > 0, 0.5, -0.5) * C
+    assert two.entropy(half[:, None]) == pytest.approx(C.sum() * math.log(2))
 
 
 @pytest.mark.parametrize("penalised", [True, False])

@@ -1,11 +1,17 @@
 """Intervals of machines on a graph hold the optimum of the float64 problem, rounding included."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer.gram.base import Definite
 from mercer.gram.given import GivenGram
 from mercer.gram.neighbours import neighbour_graph
+from mercer.problems.certificate import Certificate
+from mercer.problems.curvature import Curvature
 from mercer.problems.manifold import (
     DualPoint,
     ManifoldFunctions,
@@ -15,7 +21,8 @@ from mercer.problems.manifold import (
 )
 from mercer.problems.manifold_bounds import bounded
 from mercer.problems.manifold_hinge import HingeManifoldProblem
-from mercer.problems.products import Products
+from mercer.problems.products import BoundedProduct, Products
+from tests.problems.digits import COARSE, set_unit
 
 Long = np.longdouble
 
@@ -126,3 +133,147 @@ def test_a_sum_that_is_not_zero_is_paid_for():
         paid = bounded(problem, bare, coef.astype(float), float(bias), point, f, image)
         assert paid.lower <= best
         assert paid.dual < bare.dual
+
+
+# ---- all parts of the bounds, in coarse arithmetic -----------------------------------------------
+
+LINE = sparse.csr_array(np.array([[1.0, -1, 0, 0], [-1, 2, -1, 0], [0, -1, 2, -1], [0, 0, -1, 1]]))
+
+
+def gamma(sizes):
+    return (np.size(sizes) + 16) * COARSE * float(np.sum(np.abs(sizes)))
+
+
+def case(kind, intercept, power, large, monkeypatch):
+    """Return a problem on a line of four points, any functions, and products of any errors."""
+    set_unit(monkeypatch, COARSE)
+    rng = np.random.default_rng(2)
+    rows, y, w = np.array([0, 2, 3]), np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 0.5])
+    make = HingeManifoldProblem if kind == "hinge" else ManifoldProblem
+    problem = make(rows, y, w, 0.75, Roughness(LINE, 0.5, power), kind != "squares", intercept)
+    errors = (2.0**-6 if large else 0.0) * rng.uniform(0.5, 1, (2, 4))
+    f, image = (
+        BoundedProduct(rng.normal(size=4), error, rng.uniform(1, 2, 4), Curvature())
+        for error in errors
+    )
+    beta = y * np.array([0.25, 0.75, 0.125])
+    point = DualPoint(beta, rng.normal(size=4), rng.normal(size=4))
+    return problem, rng.normal(size=4), f, image, point
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("kind", ["squares", "squared hinge", "hinge"])
+def test_all_parts_of_both_bounds(kind, power, large, monkeypatch):
+    problem, coef, f, image, point = case(kind, False, power, large, monkeypatch)
+    u, bias, a, w, y = COARSE, 0.25, 0.75, problem.weights, problem.y
+    L = LINE.toarray()
+    R = 0.5 * np.linalg.matrix_power(L, power)
+
+    def rough(v):
+        sizes = np.linalg.matrix_power(np.abs(L), power) @ np.abs(v)
+        return R @ v, (power * (2 * 3 + 16) + 2) * u * 0.5 * sizes
+
+    at = f.f[problem.rows]
+    off = f.errors[problem.rows] + 2 * u * (1.0 + np.abs(at) + abs(bias))
+    e = y - at - bias
+    if kind == "hinge":
+        losses, change = w * np.maximum(y * e, 0), w * off
+    else:
+        e = np.where(y * e > 0, e, 0.0) if kind == "squared hinge" else e
+        losses, change = w * e**2 / 2, w * (np.abs(e) * off + off**2 / 2)
+    bent, bent_off = rough(f.f)
+    above = change.sum() + gamma(losses)
+    above += a * (np.abs(coef) @ f.errors + gamma(coef * f.f)) / 2
+    above += f.errors @ (np.abs(bent) + bent_off) + 0.5 * 4**power * (f.errors @ f.errors)
+    above += (np.abs(f.f) @ bent_off + gamma(f.f * bent)) / 2
+    beta, s, g = point.beta, point.values, point.coef
+    bent, bent_off = rough(s)
+    away = (bent_off + 2 * u * np.abs(bent)) / a + 3 * u * np.abs(g)
+    norm = 2 * away @ (np.abs(image.f) + image.errors) + (away @ image.roots) ** 2
+    norm += np.abs(g) @ image.errors
+    gains = beta * y - (0 if kind == "hinge" else beta**2 / (2 * w))
+    below = gamma(gains) + (np.abs(s) @ bent_off + gamma(s * bent)) / 2
+    below += a * (norm + gamma(g * image.f)) / 2
+    for values in ((f, coef), (BoundedProduct(0 * f.f, 0 * f.errors, f.roots, Curvature()), None)):
+        if values[1] is None:  # nothing is uncertain but the dual value, and losses of y − b
+            e = y - bias
+            off = 2 * u * (1.0 + abs(bias)) * np.ones(3)
+            losses = w * np.maximum(y * e, 0) if kind == "hinge" else w * e**2 / 2
+            change = w * off if kind == "hinge" else w * (np.abs(e) * off + off**2 / 2)
+            above = change.sum() + gamma(losses)
+        judged = Certificate("any", primal=3.0, dual=5.0, stationarity=0.0)
+        found = bounded(problem, judged, coef, bias, point, values[0], image)
+        assert found.rounding == pytest.approx(max(above, below) + 16 * u * 8.0, rel=1e-9, abs=0)
+        assert found.dual == 5.0  # no sum has to be 0
+    assert below > above
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("kind", ["squares", "squared hinge", "hinge"])
+def test_prices_of_sums(kind, large, monkeypatch):
+    """β is moved at the label where that costs least, of those that allow it."""
+    problem, coef, f, image, point = case(kind, True, 1, large, monkeypatch)
+    judged = Certificate("any", primal=30.0, dual=20.0, stationarity=0.0)
+    missing = point.beta.sum()
+    assert missing == -0.375
+    prices = []
+    for i, row in enumerate(problem.rows):
+        w, y, b = problem.weights[i], problem.y[i], point.beta[i]
+        slope, bend = (y, 0.0) if kind == "hinge" else (y - b / w, 1 / w)
+        far = abs(slope - image.f[row]) + image.errors[row]
+        price = 0.375 * far + 0.375**2 * (bend + image.roots[row] ** 2 / 0.75) / 2
+        after = y * (b + 0.375)
+        fits = after >= 0 and (kind != "hinge" or after <= w)
+        prices.append(price if kind == "squares" or fits else math.inf)
+    found = bounded(problem, judged, coef, 0.25, point, f, image)
+    assert 20.0 - found.dual == pytest.approx(min(prices) * (1 + 1e-6), rel=1e-12)
+    # A sum of 0 costs nothing, and one that no label can take up has no bound but 0.
+    even = DualPoint(problem.y * np.array([0.25, 0.375, 0.125]), point.values, point.coef)
+    assert bounded(problem, judged, coef, 0.25, even, f, image).dual == 20.0
+    crowd = replace(problem, y=np.ones(3))
+    together = DualPoint(np.array([0.25, 0.125, 0.25]), point.values, point.coef)
+    assert (bounded(crowd, judged, coef, 0.25, together, f, image).dual > 0) == (kind == "squares")
+    if kind != "squares":  # signs that the dual does not take
+        wrong = DualPoint(-point.beta, point.values, point.coef)
+        assert bounded(problem, judged, coef, 0.25, wrong, f, image).dual == 0.0
+
+
+@pytest.mark.parametrize("hinge", [False, True])
+def test_losses_change_by_as_much_as_errors_may(hinge):
+    y, w = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 0.5])
+    problem = ManifoldProblem(np.arange(3), y, w, 1.0, Roughness(LINE, 0.0), hinge, False)
+    u, off = np.array([0.5, -3.0, 0.25]), np.array([2.0, 0.5, 1.0])
+    e = [0.5, 0.0 if hinge else 2.0, 0.75]
+    expected = [w[i] * (e[i] * off[i] + off[i] ** 2 / 2) for i in range(3)]
+    np.testing.assert_allclose(problem.loss_change(u, 0.0, off), expected)
+
+
+def test_multipliers_on_their_bounds_are_allowed():
+    y, w = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 0.5])
+    tiny = 1e-300
+    for make, hinge in (
+        (ManifoldProblem, False),
+        (ManifoldProblem, True),
+        (HingeManifoldProblem, True),
+    ):
+        problem = make(np.arange(3), y, w, 1.0, Roughness(LINE, 0.0), hinge, False)
+        assert problem.allows(np.zeros(3)).all()
+        assert problem.allows(y * w).all()
+        assert problem.allows(-y * tiny).any() == (not hinge)
+        above = problem.allows(y * np.nextafter(w, np.inf))
+        assert above.any() == (make is ManifoldProblem)
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0])
+def test_how_far_out_multipliers_of_the_hinge_may_be(size):
+    """By 1e-6 of what there is, or of 1 where that is little."""
+    y, w = np.array([1.0, -1.0, 1.0]), size * np.ones(3)
+    problem = HingeManifoldProblem(np.arange(3), y, w, 1.0, Roughness(LINE, 0.0), True, False)
+    for share, holds in ((0.9, True), (1.1, False)):
+        beta = y * w
+        beta[0] += share * 1e-6 * max(1.0, 3 * size)
+        point = DualPoint(beta, np.zeros(4), np.zeros(4))
+        found = problem.judge(np.zeros(4), np.zeros(4), 0.0, point, np.zeros(4))
+        assert math.isfinite(found.dual) == holds
+        assert found.dual_feasibility == pytest.approx(beta[0] - size)

@@ -1,12 +1,15 @@
 """Joint multi-class problems: their certificates against loops over the definitions."""
 
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 
 from mercer.exceptions import InvalidParameter
-from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+from mercer.gram.given import GivenGram
+from mercer.problems.multiclass import CrammerSinger, WestonWatkins, _widest_way
 
 MACHINES = [WestonWatkins, CrammerSinger]
 machines = st.sampled_from(MACHINES)
@@ -63,6 +66,69 @@ def test_certificate_is_the_definition(machine, seed):
     assert certificate.iterations == 3
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_given_biases_weigh_with_the_sums_of_coefficients(machine):
+    """With biases that are given the dual value loses Σ_c b_c Σᵢ αᵢ_c, and margins move."""
+    labels, C, biases = np.array([0, 1, 2, 0]), np.array([1.0, 2.0, 0.5, 1.0]), [0.5, -1.0, 0.25]
+    problem = machine(labels, C, 3, np.array(biases))
+    rng = np.random.default_rng(3)
+    alpha = problem.feasible(rng.normal(size=(4, 3)))
+    A = rng.normal(size=(4, 4))
+    f = A @ A.T @ alpha
+    found = problem.judge(alpha, f)
+    loss = 0.0
+    for i, y in enumerate(labels):
+        g = [1 - f[i, y] - biases[y] + f[i, c] + biases[c] for c in range(3) if c != y]
+        costs = [max(0.0, each) for each in g]
+        loss += C[i] * (sum(costs) if machine is WestonWatkins else max(costs))
+    half = (alpha * f).sum() / 2
+    moved = sum(b * alpha[:, c].sum() for c, b in enumerate(biases))
+    assert abs(moved) > 0.1
+    assert found.primal == pytest.approx(half + loss)
+    assert found.dual == pytest.approx(alpha[np.arange(4), labels].sum() - half - moved)
+    # Where they are free the sums have to vanish, and what is left of them is no feasible point.
+    free = machine(labels, C, 3, np.array(biases), True).judge(alpha, f)
+    assert free.dual == pytest.approx(alpha[np.arange(4), labels].sum() - half)
+    assert free.dual_feasibility == pytest.approx(np.abs(alpha.sum(axis=0)).max())
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("margin", [-2.0, 0.0, 2.0])
+def test_one_point_alone(machine, share, margin):
+    """Between its bounds a multiplier asks for a margin of 0, at 0 for none below, at C above."""
+    problem = machine(np.array([0]), np.array([4.0]), 2)
+    alpha = 4.0 * share * np.array([[1.0, -1.0]])
+    f = np.array([[0.5 - margin / 2, margin / 2 - 0.5]])
+    assert problem.margins(f)[0].tolist() == [0.0, margin]
+    found = problem.judge(alpha, f)
+    wrong = max(margin if share < 1 else 0.0, -margin if share > 0 else 0.0)
+    assert found.stationarity == wrong
+    assert found.complementarity == 4.0 * max((1 - share) * margin, -share * margin)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_sums_are_balanced_by_no_more_than_they_lack(machine):
+    """Where there is room, what one class has too much of goes straight to those that lack it."""
+    problem = machine(np.array([0, 1, 2, 0]), np.full(4, 100.0), 3, np.zeros(3), True)
+    alpha = np.array([[6.0, -2.0, -4.0], [-3.0, 6.0, -3.0], [-2.0, -3.0, 5.0], [4.0, -2.0, -2.0]])
+    sums = alpha.sum(axis=0)
+    assert sums.tolist() == [5.0, -1.0, -4.0]
+    inside = problem.feasible(alpha)
+    np.testing.assert_allclose(inside.sum(axis=0), 0.0, atol=1e-13)
+    np.testing.assert_allclose(inside.sum(axis=1), 0.0, atol=1e-13)
+    assert np.abs(inside - alpha).sum() == pytest.approx(np.abs(sums).sum())
+
+
+def test_points_without_a_price_have_no_multipliers():
+    problem = CrammerSinger(np.array([0, 1, 0]), np.array([0.0, 2.0, 0.0]), 3)
+    wild = np.array([[1.0, -0.5, -0.5], [-1.0, 4.0, -3.0], [0.0, 0.0, 0.0]])
+    inside = problem.feasible(wild)
+    np.testing.assert_allclose(inside, [[0, 0, 0], [-0.5, 2.0, -1.5], [0, 0, 0]], atol=1e-15)
+    part = CrammerSinger(np.array([0]), np.array([4.0]), 3).feasible(np.array([[9.0, -1.0, -0.5]]))
+    np.testing.assert_array_equal(part, [[1.5, -1.0, -0.5]])
+
+
 @given(machine=machines, seed=seeds)
 def test_every_dual_value_is_below_every_primal_value(machine, seed):
     problem, K, rng = random_problem(machine, seed)
@@ -110,3 +176,39 @@ def test_broken_constraints_are_seen(machine):
 def test_prices_are_finite(machine, C):
     with pytest.raises(InvalidParameter, match="finite"):
         machine(np.array([0, 1]), np.array([1.0, C]), 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_way_with_most_room(seed):
+    """Of all ways between two classes, the one whose narrowest step is widest."""
+    rng = np.random.default_rng(seed)
+    n = 5
+    room = rng.integers(0, 6, (n, n)).astype(float) if seed % 2 else rng.uniform(size=(n, n))
+    first, last = 0, n - 1
+    best = 0.0
+    for count in range(n - 1):
+        for between in permutations(range(1, n - 1), count):
+            way = [first, *between, last]
+            best = max(best, min(room[a, b] for a, b in pairwise(way)))
+    way, width = _widest_way(room, first, last)
+    assert width == best
+    if best > 0:
+        assert (way[0], way[-1]) == (first, last)
+        assert min(room[a, b] for a, b in pairwise(way)) == best
+
+
+def test_sums_that_rounding_took_off_their_bound():
+    problem = CrammerSinger(np.array([0]), np.array([2.0]), 2)
+    for lack, own in ((1e-14, 2.0), (1e-12, 2.0 * (1 - 1e-12))):
+        part = 2.0 * (1 - lack)
+        assert problem.feasible(np.array([[part, -part]]))[0, 0] == own
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_certificates_from_a_matrix(machine):
+    problem, K, rng = random_problem(machine, 3)
+    alpha = random_alpha(problem, rng)
+    found, known = problem.certify(alpha, GivenGram(K)), problem.certify(alpha, None, K @ alpha)
+    assert found.primal == pytest.approx(known.primal)
+    assert found.dual == pytest.approx(known.dual)
+    assert found.curvature == "proven"

@@ -149,3 +149,9 @@ def test_certificates_of_any_point(p):
     made = ball.multipliers(A, r)
     assert abs(A[:, 2] @ made) < 1e-12
     assert dual(made) <= 1 + 1e-12
+
+
+def test_names():
+    assert [NormProblem(B, Lp(p)).name for p in (1, 1.5, math.inf)] == [
+        "L1 regression", "L1.5 regression", "L∞ regression",
+    ]  # fmt: skip

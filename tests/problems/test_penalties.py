@@ -7,12 +7,14 @@ import pytest
 
 from mercer import L1, L2, DeadZone, Huber, LargeError, LogBarrier, Quantile
 from mercer.gram.feature_gram import FeatureGram
+from mercer.problems.norm_regression import NormProblem
 from mercer.problems.penalty_problems import (
     ChebyshevProblem,
     PenaltyAnswer,
     PenaltyProblem,
     VertexAnswer,
 )
+from mercer.problems.vector_norms import Lp
 
 U = 2.0**-52
 FORMULAS = {
@@ -65,6 +67,10 @@ def test_what_slopes_and_curvatures_are_at_the_length_itself():
     assert DeadZone(0.75).slope(at).tolist() == [0.0, 0.0]
 
 
+def test_the_slope_at_the_kink_of_quantiles_is_that_from_below():
+    assert Quantile(0.3).slope(np.array([-1.0, 0.0, 1.0])).tolist() == [0.3 - 1, 0.3 - 1, 0.3]
+
+
 @pytest.mark.parametrize(("kind", "bad"), [
     (Huber, 0.0), (Huber, -1.0), (Huber, math.inf), (DeadZone, "1"), (LogBarrier, 0),
     (Quantile, 0.0), (Quantile, 1.0), (Quantile, None),
@@ -99,6 +105,22 @@ def test_slopes_become_a_dual_point(penalty, residual, expected, columns):
     problem = PenaltyProblem(np.zeros(3), penalty)
     nu = problem.multipliers(np.ones((3, columns)), np.array(residual))
     np.testing.assert_allclose(nu, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.2, 5.0])
+@pytest.mark.parametrize("kind", ["penalty", "norm"])
+def test_directions_that_rounding_made_are_none_of_the_design(kind, share):
+    """Of 200 × 2 numbers a singular value below 200 ε of the largest is rounding."""
+    first, second = np.linalg.qr(np.random.default_rng(0).normal(size=(200, 2)))[0].T
+    small = share * 200 * 2.0**-52
+    A = 7.0 * (np.outer(first, [0.6, 0.8]) + small * np.outer(second, [-0.8, 0.6]))
+    r = 0.01 * (first + second)
+    if kind == "penalty":
+        nu = PenaltyProblem(r, L2()).multipliers(A, r) / L2().slope(np.ones(1))[0]
+    else:
+        nu = NormProblem(r, Lp(2)).feasible(A, r)
+    assert abs(nu @ first) < 1e-12
+    assert nu @ second == pytest.approx(0.01 if share < 1 else 0.0, abs=2e-3)
 
 
 def test_a_design_of_zeros_takes_nothing_off():

@@ -72,3 +72,26 @@ def test_what_is_known_by_construction_is_not_looked_at():
     assert found.curvature(rows, np.zeros(20, int), Definite.CONDITIONAL) == ("proven", 0.0)
     assert found.curvature(rows, None, Definite.POSITIVE).verdict == "refuted"
     assert math.isfinite(found.errors.max())
+
+
+class Watched(GivenGram):
+    """A matrix that notes which rows are asked for."""
+
+    def block(self, rows, columns, out=None):
+        self.seen.append((rows.start, rows.stop))
+        return super().block(rows, columns, out)
+
+
+def test_large_matrices_are_looked_at_in_blocks_of_rows(monkeypatch):
+    monkeypatch.setattr("mercer.problems.products.DENSE", 2)
+    K = np.arange(25.0).reshape(5, 5)
+    K += K.T
+    V = np.array([[1.0], [-2.0], [0.5], [0.0], [3.0]])
+    for values, parts in ((1, [1] * 5), (10, [2, 2, 1]), (1000, [5])):
+        monkeypatch.setattr("mercer.problems.products._BLOCK_VALUES", values)
+        gram = Watched(K, Definite.UNKNOWN)
+        gram.seen = []
+        found = Products(gram, V)
+        assert [stop - start for start, stop in gram.seen] == parts
+        np.testing.assert_allclose(found.F, K @ V)
+        np.testing.assert_allclose(found.roots, np.sqrt(K.max()))

@@ -1,6 +1,7 @@
 """Kernel ridge regression: every number of a certificate, and its rounding, by the formulas."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -9,8 +10,18 @@ from mercer.gram.base import Definite
 from mercer.gram.given import GivenGram
 from mercer.problems.curvature import dense_curvature
 from mercer.problems.ridge import RidgeFunctions, RidgeProblem
+from tests.problems.digits import COARSE, FINE, set_unit
 
-U = 2.0**-52
+U = FINE
+
+
+@pytest.fixture(autouse=True, params=[FINE, COARSE], ids=["fine", "coarse"])
+def unit(request, monkeypatch):
+    """Take each unit of rounding in turn, here and in the problems."""
+    monkeypatch.setattr(sys.modules[__name__], "U", request.param)
+    set_unit(monkeypatch, request.param)
+
+
 N = 6
 
 
@@ -119,19 +130,52 @@ def test_without_penalty_multipliers_pay_for_what_they_lack(share):
     assert found.stationarity == pytest.approx(image.max(), abs=1e-12)
     assert found.dual_feasibility == pytest.approx(image.max(), abs=1e-12)
     plain = errors @ y[:, 0] - errors @ errors / 2
+    few = 11 * U
+    size = v * (np.abs(errors) @ v)
+    lack = np.maximum(image - few * size, 0.0)
     if share > 1e-6:
         assert found.dual == 0.0
     else:
-        price = image @ np.abs(c[:, 0])
+        price = lack @ np.abs(c[:, 0])
         assert found.dual == pytest.approx(plain - price, rel=1e-12)
         assert found.lower <= 4.5 <= found.upper + 1e-15
-    few = 11 * U
-    off = 17 * U * v * 3 + 4 * U * (np.abs(y[:, 0]) + 3 * v)
-    above = np.abs(e) @ off + few * (e @ e)
-    size = v * (np.abs(e) @ v)
-    below = 2 * np.abs(e) @ off + few * np.abs(e * y[:, 0]).sum() + few * size[0] * 3
-    if share == 0.0:
-        assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
+    f = K @ c[:, 0]
+    off = 17 * U * v * 3 * (1 + share) + 4 * U * (np.abs(y[:, 0]) + np.abs(f))
+    above = np.abs(errors) @ off + off @ off / 2 + few * (errors @ errors)
+    below = 2 * np.abs(errors) @ off + few * np.abs(errors * y[:, 0]).sum()
+    below += (image + few * size - lack) @ np.abs(c[:, 0])
+    assert found.rounding == pytest.approx(max(above, below), rel=1e-6, abs=0)
+
+
+def test_without_penalty_what_is_lacked_is_a_share():
+    """Small kernels with large coefficients are the same problem: 10 % is too much to pay for."""
+    for t in (2.0**-10, 1.0, 2.0**10):
+        v, e = t * np.array([1.0, 2.0, 2.0]), np.array([2.0, -2.0, 1.0])
+        y = np.array([3.0, 6.0, 6.0]) + e
+        problem = RidgeProblem(y[:, None], np.zeros(1), np.ones(3))
+        gram = GivenGram(np.outer(v, v), Definite.POSITIVE)
+        for share, bounded in ((0.1, False), (1e-9, True)):
+            c = np.array([[3 * (1 + share) / t**2], [0.0], [0.0]])
+            found = problem.certify(RidgeFunctions(c, np.zeros(1)), gram)
+            assert (found.dual > 4.0) == bounded
+
+
+def test_targets_with_and_without_penalty():
+    """Each is judged as if it were alone: with its own price of what multipliers lack."""
+    v, e = np.array([1.0, 2.0, 2.0]), np.array([2.0, -2.0, 1.0])
+    gram, y = GivenGram(np.outer(v, v), Definite.POSITIVE), 3 * v + e
+    c = np.array([3.5, 0.0, 0.0])
+    alone = [
+        RidgeProblem(y[:, None], np.array([alpha]), np.ones(3)).certify(
+            RidgeFunctions(c[:, None], np.zeros(1)), gram
+        )
+        for alpha in (0.0, 2.0)
+    ]
+    both = RidgeProblem(np.column_stack([y, y]), np.array([0.0, 2.0]), np.ones(3))
+    found = both.certify(RidgeFunctions(np.column_stack([c, c]), np.zeros(2)), gram)
+    assert found.dual == pytest.approx(sum(part.dual for part in alone))
+    assert alone[0].dual_feasibility == pytest.approx(9.0)  # Ku of u = e − ½v
+    assert found.dual_feasibility == pytest.approx(9.0)
 
 
 def test_several_targets_are_judged_apart():
@@ -162,3 +206,12 @@ def test_a_shift_of_the_matrix_is_in_the_interval():
     shift += 4 * U * (2.0**40 + 2 * shift)
     reach = 0.25 + 2.0 * (9 + 2 * 16) / alpha**2
     assert found.rounding - sure == pytest.approx(alpha * shift * reach, rel=0.01)
+
+
+@pytest.mark.parametrize("size", [2.0**-10, 1.0, 2.0**10])
+def test_how_long_the_best_coefficients_may_be(size):
+    """‖c‖ ≤ √(max w Σ wy²)/λ, as c = w(y − f)/λ and f = 0 has no smaller errors."""
+    w, y = size * np.array([0.5, 2.0, 1.0]), np.array([1.0, -2.0, 3.0])
+    problem = RidgeProblem(y[:, None], np.array([0.25]), w)
+    assert problem._reach(0.25, y) == pytest.approx(2 * size * size * (0.5 + 8 + 9) / 0.0625)
+    assert problem._reach(0.0, y) == 0.0

@@ -41,6 +41,18 @@ def test_entropies_by_spacings(n):
         assert found == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("at", [0.25, -5.0])
+def test_ties_have_spacings_of_rounding_size(at):
+    least = 2.0**-52 * max(abs(at), 1.0)
+    n, m = 9, 3
+    [found] = spacing_entropy(np.full((1, n), at))
+    assert found == pytest.approx(math.log(least) - digamma(m) + digamma(n + 1))
+    some = np.array([at] * 8 + [16.0])  # of the ties the largest number counts
+    [found] = spacing_entropy(some[None])
+    logs = [math.log(2.0**-52 * 16)] * 5 + [math.log(16 - at)]
+    assert found == pytest.approx(sum(logs) / 6 - digamma(m) + digamma(n + 1))
+
+
 def test_columns_as_they_count():
     random = np.random.default_rng(1)
     X, y = random.normal(size=(7, 3)), random.normal(size=7)
@@ -86,6 +98,13 @@ def test_matrices_have_to_be_symmetric_up_to_their_size():
         off[0, 1] *= 1 + 1e-3
         with pytest.raises(ValueError, match="symmetric"):
             QuadraticFunction(off)
+
+
+def test_what_is_0_but_for_rounding_is_symmetric():
+    for scale in (1e-9, 1.0, 1e9):
+        QuadraticFunction(scale * np.array([[1.0, 1e-13], [0.0, 2.0]]))
+        with pytest.raises(ValueError, match="symmetric"):
+            QuadraticFunction(scale * np.array([[1.0, 1e-11], [0.0, 2.0]]))
 
 
 def test_features_stand_for_matrices_of_many_rows(monkeypatch):

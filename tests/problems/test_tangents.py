@@ -94,6 +94,43 @@ def test_curvatures_by_differences():
     assert slope_differences(SQUARE, np.zeros(2)).tolist() == pytest.approx([2.0, 2.0])
 
 
+def test_walls_that_are_not_at_one():
+    """r² from −2 on: beyond a slope of −4 the line through the wall is what counts."""
+    wall = Of(lambda r: np.where(r >= -2, r * r, np.inf), lambda r: 2 * r)
+    nu = np.array([-10.0, -5.0, -2.0, 3.0])
+    exact = np.array([20.0 - 4, 10.0 - 4, 1.0, 2.25])
+    np.testing.assert_allclose(conjugate_bound(wall, nu), exact, rtol=1e-9)
+    other = Of(lambda r: np.where(r <= 2, r * r, np.inf), lambda r: 2 * r)
+    np.testing.assert_allclose(conjugate_bound(other, -nu), exact, rtol=1e-9)
+
+
+def test_the_first_middle_is_between_minus_one_and_one():
+    seen = []
+    conjugate_bound(Of(lambda r: seen.append(r.tolist()) or r * r, lambda r: 2 * r), np.zeros(1))
+    assert seen[:3] == [[1.0], [-1.0], [0.0]]
+    seen.clear()
+    wide = Of(lambda r: seen.append(r.tolist()) or r * r, lambda r: 2 * r)
+    conjugate_bound(wide, np.array([-100.0, 100.0]))  # slopes of ends four times as far each time
+    assert seen[:8:2] == [[1.0, 1.0], [1.0, 4.0], [1.0, 16.0], [1.0, 64.0]]
+    assert seen[1:8:2] == [[-1.0, -1.0], [-4.0, -1.0], [-16.0, -1.0], [-64.0, -1.0]]
+    assert seen[8] == [-31.5, 31.5]
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_convexity_is_a_matter_of_shares(size):
+    r = np.array([-1.0, 2.0])
+    check_convex(Of(lambda r: size * r * r, lambda r: 2 * size * r), r)
+    with pytest.raises(InvalidInput, match="not convex"):
+        check_convex(Of(lambda r: -size * r * r, lambda r: -2 * size * r), r)
+    for fall, allowed in ((0.5e-9, True), (2e-9, False)):
+        step = Of(np.abs, lambda r, fall=fall: size * np.where(r > 0.5, 1.0 - fall, 1.0))
+        if allowed:
+            check_convex(step, r)
+        else:
+            with pytest.raises(InvalidInput, match="not convex"):
+                check_convex(step, r)
+
+
 def test_what_is_not_convex_is_said():
     for function in (LOG_COSH, SQUARE, ABSOLUTE, TILTED, WALL_LEFT, WALL_RIGHT):
         check_convex(function, np.array([-0.9, 0.3, 2.5]))

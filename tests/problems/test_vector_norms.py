@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mercer import InvalidInput, InvalidParameter, NotPositiveDefinite, norms
+from mercer.problems.vector_norms import as_norm
 
 P = np.array([[2.0, 0.5], [0.5, 1.0]])
 NORMS = [norms.Lp(1), norms.Lp(1.5), norms.Lp(2), norms.Lp(7), norms.linf, norms.Quadratic(P)]
@@ -104,3 +105,21 @@ def test_bad_input():
         norms.Quadratic(P)([1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="must be equal"):
         norms.inner(np.eye(2), np.eye(3))
+
+
+def test_numbers_and_matrices_stand_for_norms():
+    assert as_norm(2).p == 2.0
+    assert as_norm(np.inf).p == np.inf
+    assert as_norm(norms.l1) is norms.l1
+    np.testing.assert_array_equal(as_norm(P).P, P)
+    for wrong in (True, False, "l2", [1.0, 2.0], None):
+        with pytest.raises(InvalidParameter, match="has to be a norm"):
+            as_norm(wrong)
+
+
+@pytest.mark.parametrize("norm", NORMS, ids=repr)
+def test_lengths_whose_squares_are_no_numbers(norm):
+    x = np.array([3.0, -4.0])
+    for size in (1e-200, 1e200):
+        assert norm(size * x) == pytest.approx(size * norm(x), rel=1e-12, abs=0)
+    assert norm(np.zeros(2)) == 0.0

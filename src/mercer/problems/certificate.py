@@ -261,9 +261,9 @@ class Certificate:
         return f"within {self.distance:.2g} of the optimum{status}"
 
     def _table(self) -> list[tuple[str, str]]:
-        numbers = {f.name: getattr(self, f.name) for f in fields(self)[1:-1]}
-        ordered = {"primal": 0, "dual": 0, "gap": self.gap, "relative_gap": self.relative_gap}
-        table = {**ordered, **numbers}
+        others = {f.name: getattr(self, f.name) for f in fields(self)[3:-1]}
+        values = {"primal": self.primal, "dual": self.dual}
+        table = {**values, "gap": self.gap, "relative_gap": self.relative_gap, **others}
         if not self.approximation_cost:
             del table["approximation_cost"]
         return [(name.replace("_", " "), _written(value)) for name, value in table.items()]

@@ -123,5 +123,5 @@ class AlignmentProblem:
             stationarity=float(falls.max(initial=0.0)),
             primal_feasibility=float(np.maximum(0.0, -value).max(initial=0.0)),
             complementarity=float(np.abs(slack).max(initial=0.0)),
-            curvature=PROVEN if M.min(initial=0.0) >= -rounding else OPEN,
+            curvature=PROVEN if M.min() >= -rounding else OPEN,
         )

@@ -352,7 +352,7 @@ class LinearCrammerSinger(_OnRows):
 
     def _broken(self, alpha: Array) -> float:
         room = self._mine * self.C[:, None] - alpha
-        return max(float(-room.min(initial=0.0)), float(np.abs(alpha.sum(axis=1)).max(initial=0.0)))
+        return max(float(-room.min()), float(np.abs(alpha.sum(axis=1)).max()))
 
     @property
     def _mine(self) -> BoolArray:

@@ -144,7 +144,7 @@ class ManifoldProblem:
         slopes = above + below
         slopes[0], slopes[-1] = max(slopes[0], 0.0), min(slopes[-1], 0.0)
         last, first = np.flatnonzero(slopes >= 0)[-1], np.flatnonzero(slopes <= 0)[0]
-        if slopes[last] <= 0 or slopes[first] >= 0:
+        if slopes[last] == 0:
             # The slope is zero here, perhaps on an interval: its middle.
             return float(t[slopes == 0].min() + t[slopes == 0].max()) / 2
         share = slopes[last] / (slopes[last] - slopes[first])

@@ -258,7 +258,7 @@ class WestonWatkins(JointMulticlass):
         return np.maximum(np.maximum(rising, falling), 0)
 
     def _products(self, margins: Array, multipliers: Array, total: Array) -> Array:
-        room = np.where(self._own, 0.0, self.C[:, None] - multipliers)
+        room = self.C[:, None] - multipliers  # of no use to the own class, whose margin is 0
         return np.asarray(np.where(margins > 0, room, multipliers) * np.abs(margins))
 
 
@@ -277,7 +277,7 @@ class CrammerSinger(JointMulticlass):
 
     def _within_bounds(self, multipliers: Array) -> Array:
         total = multipliers.sum(axis=1)
-        share = np.minimum(1.0, self.C / np.where(total > 0, total, 1.0))
+        share: Array = np.divide(self.C, total, out=np.ones_like(total), where=total > self.C)
         return multipliers * share[:, None]
 
     def _disagreement(self, margins: Array, multipliers: Array, total: Array) -> Array:

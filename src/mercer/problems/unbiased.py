@@ -39,7 +39,8 @@ class UnbiasedQP(BoxQP):
     def violation(self, beta: Array, f: Array) -> float:
         """Return the steepest slope along which a multiplier can still move."""
         r = self.p - f[self.row]
-        open_slopes = np.where(r > 0, beta < self.hi, beta > self.lo)
+        rising = r > 0
+        open_slopes = np.where(rising, beta < self.hi, beta > self.lo)
         return float(np.abs(r[open_slopes]).max(initial=0.0))
 
     def gap(self, beta: Array, f: Array, row: IntArray | None = None) -> Gap:
