@@ -153,10 +153,11 @@ def fit(
         with compiling_ahead(plan.machine.name):
             study = run(
                 plan, time_limit=time_limit, callback=watch, score=score, positive=positive,
-                cost=costs,
+                cost=costs, stage=show.now,
             )  # fmt: skip
-    study.save(model_path)
-    study.write_report(report_path)
+        show.now("writing")
+        study.save(model_path)
+        study.write_report(report_path)
     if proof:  # where there is none, the error comes with a report that is written all the same
         study.write_report(report_path, study.carried_proof(plan.table))
     if as_json:
