@@ -86,7 +86,7 @@ def _carry_out(
         tested = plan.train
         left_out, beside = judge_by_folds(
             plan, time_limit=time_limit, callback=callback, scoring=scoring, score=score,
-            cost=costs,
+            cost=costs, notes=notes,
         )  # fmt: skip
     with finishing():
         stage("explaining")
