@@ -109,7 +109,7 @@ def make_plan(
     table, train, test = parted.table, parted.train, parted.test
     chosen, why = machines.choose(table, machine, given)
     prepared = prepare(table, train)
-    proposed, reasons = _kernel(table, prepared, chosen, given)
+    proposed, reasons = _kernel(table, prepared, chosen, given, len(train))
     folds, few = _folds(table, train, cv)
     notes = [*table.notes, *prepared.notes, *few]
     if parted.words:
@@ -154,14 +154,14 @@ def with_short_indices(X: Objects) -> Any:
 
 
 def _kernel(
-    table: Table, prepared: Prepared, machine: Machine, given: Kernel | None
+    table: Table, prepared: Prepared, machine: Machine, given: Kernel | None, rows: int
 ) -> tuple[Kernel | None, tuple[str, ...]]:
     """Return the kernel and why it is that one."""
     aside = tuple(
         f"{c.name} is set aside: {c.reason}." for c in table.columns if not c.used and given is None
     )
     if machine.contends:
-        return None, (*contest_in_words(table), *aside)
+        return None, (*contest_in_words(table, rows), *aside)
     if not machine.takes_kernel:
         return None, (machine.without_kernel, *aside)
     if given is None:

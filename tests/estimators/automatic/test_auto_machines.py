@@ -130,7 +130,7 @@ def test_pure_noise_gives_the_shares_of_the_classes():
 
 def test_many_rows_go_by_landmarks(monkeypatch):
     monkeypatch.setattr(auto_machine, "RACE_ROWS", 120)
-    monkeypatch.setattr(auto_machine, "_LANDMARKS", 100)
+    monkeypatch.setattr(auto_machine, "LANDMARKS", 100)
     machine = AutoClassifier(max_members=1).fit(pd.DataFrame(FRAME), CLASSES)
     assert machine.members_[0].machine.dual_coef_.shape == (100, 1)
     assert np.isnan(machine.loo_values_).sum() == 120

@@ -49,7 +49,7 @@ from mercer.solvers.ridge_changes import RidgeSmoother
 
 RACE_ROWS = 3000
 """Rows that a contest looks at, and that members learn from exactly: more go by landmarks."""
-_LANDMARKS = 1000
+LANDMARKS = 1000
 """Landmarks of members that learn from more rows: a second for 100,000."""
 _RACE_SHARE = 0.7
 """The part of a time limit that is for the contest; the members are fitted in the rest."""
@@ -264,7 +264,7 @@ class AutoMachine(CheckedParameters, BaseEstimator):
                     voter.alpha * growth,
                     kernel=voter.kernel,
                     fit_intercept=True,
-                    approximation=None if len(seen) == len(Y) else Nystrom(_LANDMARKS),
+                    approximation=None if len(seen) == len(Y) else Nystrom(LANDMARKS),
                 )
                 machine.fit(tables[voter.candidate.coding] * weights, Y)
                 self.members_.append(Member(voter.candidate.coding, weights, machine))
