@@ -201,12 +201,3 @@ def test_of_many_rows_they_learn_from_some_and_say_so(name, monkeypatch):
     study = run(plan)
     assert [r.name.split(" on ")[1] for r in study.record.references] == ["120 rows"] * 2
     assert notes[0] in study.notes
-
-
-def test_a_sample_has_all_classes(monkeypatch):
-    monkeypatch.setattr(references, "MOST_ROWS", 10)
-    y = np.array(["usual"] * 500 + ["rare"])
-    drawn = references._drawn(y, True, 0)
-    assert len(drawn) == 10
-    assert set(y[drawn]) == {"usual", "rare"}
-    assert references._drawn(y[:10], True, 0).tolist() == list(range(10))

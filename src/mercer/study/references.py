@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from mercer import _parallel
-from mercer._typing import Array, Column, IntArray, Model, Objects, Targets
+from mercer._typing import Array, Column, Model, Objects, Targets
 from mercer.estimators.base import take_objects
 from mercer.report.paired import FittedReference
 from mercer.study.plan import Plan
+from mercer.study.split_rows import draw
 
 MOST_ROWS = 20_000
 """Rows that references learn from, drawn from more: a forest takes seconds for these."""
@@ -62,7 +63,7 @@ def usual_methods(
         notes.append(NO_TIME)
         return []
     try:
-        some = _drawn(y, plan.table.task != "number", plan.random_state)
+        some = draw(y, plan.table.task != "number", MOST_ROWS, plan.random_state)
         fitted = fit_references(
             take_objects(X, some), np.asarray(y)[some], plan.prepared.schema.kinds,
             classes=plan.table.task != "number", seconds=seconds, random_state=plan.random_state,
@@ -82,17 +83,6 @@ def usual_methods(
         "judge them are the same."
     )
     return [replace(r, name=f"{r.name} on {len(some):,} rows") for r in fitted]
-
-
-def _drawn(y: Targets, classes: bool, random_state: int) -> IntArray:
-    """Return the rows that references learn from, in order: all, or some with all classes."""
-    if len(y) <= MOST_ROWS:
-        return np.arange(len(y))
-    order = np.random.default_rng(random_state).permutation(len(y))
-    if classes:
-        first = order[np.unique(np.asarray(y)[order], return_index=True)[1]]
-        order = np.concatenate([first, order[~np.isin(order, first)]])
-    return np.sort(order[:MOST_ROWS])
 
 
 def fit_references(
