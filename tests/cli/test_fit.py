@@ -12,6 +12,7 @@ from mercer import Study
 from mercer.cli.fit import _verdict
 from mercer.data import table_path
 from mercer.report.record import MeasuredScore, Reference
+from mercer.study.references import SAMPLED
 from tests.cli.command import good, mercer as run
 
 
@@ -226,10 +227,10 @@ def test_names_of_files(out, names, tmp_path):
 
 
 def test_the_verdict_claims_no_more_than_was_compared():
-    def words(references):
+    def words(references, *notes):
         score = MeasuredScore("Accuracy", 0.8, 0.7, 0.9, 0.5, "percent", True, "", "")
         record = SimpleNamespace(trust="yes", folds=0, scores=[score], references=references)
-        return _verdict(SimpleNamespace(record=record))
+        return _verdict(SimpleNamespace(record=record, notes=notes))
 
     linear = Reference("logistic regression", 0.6, 0.2, 0.1, 0.3, 0.1)
     assert words([]).startswith("better than guessing")
@@ -237,3 +238,7 @@ def test_the_verdict_claims_no_more_than_was_compared():
         "better than the usual methods, on these test rows; no forest was tried"
     )
     assert words([linear, linear]) == "better than the usual methods, on these test rows"
+    assert words([linear, linear], f"{SAMPLED}20,000 of the 90,000 training rows.") == (
+        "better than the usual methods, on these test rows; these learnt from fewer rows than the "
+        "model"
+    )

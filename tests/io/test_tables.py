@@ -208,6 +208,34 @@ def test_the_task_can_be_said(write):
         read_table(path, task="ranks")
 
 
+def test_counts_are_numbers_with_a_hint_and_so_are_codes(write):
+    def read(values, **how):
+        text = "x,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(values))
+        return read_table(write("a.csv", text), **how)
+
+    def hinted(table):
+        return any("task=" in note for note in table.notes)
+
+    visits = [0] * 60 + [1] * 30 + [2] * 20 + [3] * 8 + [4] * 3 + [7]
+    counted = read(visits)
+    assert (counted.task, counted.target.dtype.kind) == ("number", "f")
+    assert "counts up to 7" in counted.reason
+    assert any("taken for counts" in n and "task='classes'" in n for n in counted.notes)
+    asked = read(visits, task="classes")
+    assert asked.task == "many classes"
+    assert not hinted(asked)
+    # Codes: their last class is as frequent as others, or they do not begin with 0 or 1.
+    for codes in ([1, 2, 3, 5, 6, 7] * 20, [value + 10 for value in visits]):
+        table = read(codes)
+        assert table.task == "many classes"
+        assert any("taken for classes" in n and "task='number'" in n for n in table.notes)
+    letters = read([i % 26 for i in range(520)])
+    assert letters.task == "number"
+    assert any("codes of classes" in n and "task='classes'" in n for n in letters.notes)
+    assert not hinted(read([7 * i for i in range(200)]))
+    assert not hinted(read([i % 26 + 0.5 for i in range(520)]))
+
+
 def test_targets_that_cannot_be_learnt(write):
     with pytest.raises(InvalidInput, match="has the value 1 in all 3 rows"):
         read_table(write("a.csv", "x,y\n1,1\n2,1\n3,1\n"))

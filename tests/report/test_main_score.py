@@ -8,7 +8,7 @@ from sklearn import metrics
 
 from mercer import SVC, SVR, InvalidParameter, Study, describe
 from mercer.report import phrases
-from mercer.report.main_score import are_uneven, positive_code
+from mercer.report.main_score import are_uneven, leading, positive_code
 from mercer.report.record import MeasuredScore
 from mercer.study.searching import last_step
 from tests.report import cases
@@ -38,6 +38,23 @@ def uneven(n=300, share=0.1, seed=0):
 )
 def test_what_is_uneven(shares, expected):
     assert are_uneven(np.array(shares)) is expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "score", "expected"),
+    [
+        ((90, 80, 10), None, "balanced_accuracy"),
+        ((90, 80, 10), "auc", "balanced_accuracy"),
+        ((90, 80, 4), None, None),
+        ((90, 80, 4), "auc", None),
+        ((90, 80, 4), "balanced_accuracy", "balanced_accuracy"),
+        ((90, 4), None, "roc_auc"),
+        ((90, 80, 70), None, None),
+    ],
+)
+def test_classes_of_a_row_or_two_do_not_lead_a_search(rows, score, expected):
+    y = np.repeat(np.arange(len(rows)), rows)
+    assert leading(y, True, score, None) == expected
 
 
 def test_a_rare_class_is_judged_by_the_auc():

@@ -9,7 +9,7 @@ from mercer import InvalidInput, InvalidModelFile, InvalidParameter, Study
 from mercer.io.models import load_record
 from mercer.report.paired import Said
 from mercer.study import saved
-from mercer.study.nonconformity import answers_to, promised, reach, scores_of
+from mercer.study.nonconformity import answers_to, in_words, promised, reach, scores_of
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,27 @@ def test_sets_hold_the_true_class_of_enough_test_rows(penguins, level):
         for j, c in enumerate(penguins.classes) if c not in s
     ]  # fmt: skip
     assert max(outside) < least  # sets are made of the likeliest classes
+
+
+def test_sets_are_never_empty():
+    # A model that is nearly always right: at a level of 0.5 half of the rows are less usual.
+    likely = np.array([[0.99, 0.01], [0.1, 0.9], [0.6, 0.4], [0.5, 0.5]])
+    sets = promised(0.05, [0] * 4, likely, ["a", "b"])["set"]
+    assert sets == ["a", "b", "a", "a"]
+    decisions = np.array([2.0, 0.1, -0.2])
+    assert promised(-0.5, [0] * 3, decisions, ["a", "b"])["set"] == ["b", "b", "a"]
+    truth = np.array(["a", "b", "a", "b"])
+    scores = scores_of(Said(likely.argmax(axis=1), None, likely), truth, np.array(["a", "b"]))
+    many = np.sort(np.tile(scores, 10))
+    said = Said(np.zeros(4), None, likely)
+    assert in_words(said, many * 0.01).endswith("of one class alone for 100.0 % of the rows")
+
+
+def test_studies_have_no_empty_sets(penguins):
+    columns = penguins.answers("penguins", 0.5).columns
+    assert all(columns["set"])
+    alone = [s == p for s, p in zip(columns["set"], columns["prediction"], strict=True)]
+    assert sum(alone) > 0.9 * len(alone)
 
 
 def test_without_test_rows_the_errors_are_those_of_the_folds():

@@ -9,9 +9,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import mercer
 from mercer import Study
+from mercer.study import references
 from mercer.study.plan import make_plan
 from mercer.study.references import (
     NO_TIME,
+    SAMPLED,
     NoReference,
     UsualColumns,
     fit_references,
@@ -180,3 +182,22 @@ def test_a_contest_that_reached_its_limit_has_left_time_for_them():
     assert notes == []
     assert usual_methods(plan, X, y, "interrupted", 1e4, notes) == []
     assert notes == [NO_TIME]
+
+
+@pytest.mark.parametrize("name", ["penguins", "diabetes"])
+def test_of_many_rows_they_learn_from_some_and_say_so(name, monkeypatch):
+    monkeypatch.setattr(references, "MOST_ROWS", 120)
+    plan = make_plan(name, cv=2)
+    X, y = plan.rows(plan.train), plan.y[plan.train]
+    notes = []
+    found = usual_methods(plan, X, y, "", None, notes)
+    assert [each.name.split(" on ")[1] for each in found] == ["120 rows"] * 2
+    assert notes == [
+        f"{SAMPLED}120 of the {len(y)} training rows, drawn at random; the rows that judge them "
+        "are the same."
+    ]
+    if name == "penguins":
+        assert found[0].model[-1].classes_.tolist() == np.unique(y).tolist()
+    study = run(plan)
+    assert [r.name.split(" on ")[1] for r in study.record.references] == ["120 rows"] * 2
+    assert notes[0] in study.notes

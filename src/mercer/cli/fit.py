@@ -153,10 +153,11 @@ def fit(
         with compiling_ahead(plan.machine.name):
             study = run(
                 plan, time_limit=time_limit, callback=watch, score=score, positive=positive,
-                cost=costs,
+                cost=costs, stage=show.now,
             )  # fmt: skip
-    study.save(model_path)
-    study.write_report(report_path)
+        show.now("writing")
+        study.save(model_path)
+        study.write_report(report_path)
     if proof:  # where there is none, the error comes with a report that is written all the same
         study.write_report(report_path, study.carried_proof(plan.table))
     if as_json:
@@ -283,6 +284,7 @@ def _certificate(study: Study) -> str:
 
 def _verdict(study: Study) -> str:
     from mercer.report import phrases
+    from mercer.study.references import SAMPLED
 
     record = study.record
     if record.trust != "yes":
@@ -290,6 +292,8 @@ def _verdict(study: Study) -> str:
     rows = _judged_on(study) if record.folds else "these test rows"
     if record.references:
         alone = "; no forest was tried" if len(record.references) == 1 else ""
+        if any(note.startswith(SAMPLED) for note in study.notes):
+            alone += "; these learnt from fewer rows than the model"
         return f"{phrases.rank(record.scores[0], record.references).lower()}, on {rows}{alone}"
     return f"better than guessing, on {rows}; the usual methods were not tried beside it"
 

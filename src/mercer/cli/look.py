@@ -119,6 +119,9 @@ def _plain(found: Comparison) -> dict[str, object]:
             }
             for c in found.contenders
         ],
+        "skipped": [
+            {"machine": s.machine, "library": s.library, "reason": s.reason} for s in found.skipped
+        ],
         "stopped": found.stopped,
         "notes": list(found.notes),
     }
@@ -148,6 +151,8 @@ def _show_comparison(console: Console, found: Comparison) -> None:
             Text(phrases.interval(c.score)),
             Text(f"{c.seconds:.1f} s" if c.seconds else ""),
         )
+    for s in found.skipped:
+        table.add_row(Text(safe(s.machine)), Text(safe(f"{s.label}; {s.reason}")), Text("–"))
     console.print(table)
     differences = found.differences_in_words()
     if differences:

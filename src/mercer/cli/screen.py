@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 400
 """Characters of a text on the screen: about five lines."""
+_WIDE, _NARROW = 66, 44
+"""Columns of a terminal that a bar with its words and the time needs, and a short bar without."""
 
 
 def safe(value: object, keep: str = "", limit: int = 0) -> str:
@@ -79,13 +81,30 @@ def _show_hanging(console: Console, start: str, value: str) -> None:
         start = " " * len(start)
 
 
+class Bar:
+    """What shows how far something long is; by itself it shows nothing."""
+
+    def __call__(self, done: int, total: int, words: str) -> None:
+        """Show how much of it is done."""
+
+    def now(self, title: str) -> None:
+        """Say what is done next; how long that takes is not known."""
+
+    def refresh(self) -> None:
+        """Draw it at once, and not only when it is due."""
+
+
 @contextmanager
-def bar(console: Console, title: str, shown: bool) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar while something long runs; nothing where there is no terminal."""
+def bar(console: Console, title: str, shown: bool) -> Iterator[Bar]:
+    """Show a bar while something long runs; nothing where there is no terminal.
+
+    In a narrow terminal the words come first: the time goes, then the bar itself.
+    """
     if not (shown and console.is_terminal):
-        yield lambda done, total, words: None
+        yield Bar()
         return
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Compiling(ProgressColumn):
@@ -94,12 +113,15 @@ def bar(console: Console, title: str, shown: bool) -> Iterator[Callable[[int, in
         def render(self, task: Any) -> Text:
             return Text(compiling())
 
+    wide = console.width >= _WIDE
+    stripe = [BarColumn(bar_width=30 if wide else 10)] if console.width >= _NARROW else []
+    one_line = Column(no_wrap=True, overflow="ellipsis")
     columns = (
-        TextColumn("  {task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[words]}"),
-        Compiling(),
-        TimeElapsedColumn(),
+        TextColumn("  {task.description}", markup=False, table_column=one_line),
+        *stripe,
+        TextColumn("{task.fields[words]}", markup=False, table_column=one_line),
+        Compiling(table_column=one_line),
+        *([TimeElapsedColumn()] if wide else []),
     )
     with (
         compiling_in_words() as compiling,
@@ -107,7 +129,18 @@ def bar(console: Console, title: str, shown: bool) -> Iterator[Callable[[int, in
     ):
         task = progress.add_task(safe(title), total=None, words="")
 
-        def show(done: int, total: int, words: str) -> None:
-            progress.update(task, completed=done, total=total, words=safe(words))
+        class Live(Bar):
+            """The bar of the terminal."""
 
-        yield show
+            def __call__(self, done: int, total: int, words: str) -> None:
+                progress.update(task, completed=done, total=total, words=safe(words))
+
+            def now(self, title: str) -> None:
+                # A bar whose end nobody knows moves to and fro.
+                progress.update(task, description=safe(title), words="")
+                progress.tasks[0].total = None
+
+            def refresh(self) -> None:
+                progress.refresh()
+
+        yield Live()

@@ -18,6 +18,15 @@ Task = Literal["two classes", "many classes", "number", "none"]
 _USUAL = ("target", "y", "class", "label", "diagnosis")
 _FEW = 20
 """Up to so many distinct values are taken for classes, as a person would."""
+_SOME = 6
+"""Distinct values from which whole numbers may be counts: fewer are more often codes or grades."""
+_LONELY = 2
+"""Rows of the greatest count: of 68 such columns in public tables, nearly all hold counts."""
+_MANY = 60
+"""Distinct whole numbers up to which they may be codes of classes, such as those of letters."""
+_OF_EACH = 10
+"""Rows of each value, on average, that so many classes would need, and how many times as frequent
+the most frequent count is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +91,40 @@ def find_task(
     if learning:
         _check_labels(column, name, source, wanted)
     values, task, reason = _task(column, name, wanted)
-    if learning and wanted is None and task == "many classes" and values.dtype.kind in "iu":
-        notes.append(
-            f"{shown(name)} holds {len(np.unique(values))} different whole numbers, which are "
-            "taken for classes; if they are counts or grades, task='number' predicts a number."
-        )
+    if learning and wanted is None:
+        notes += _other_choice(values, name, task)
     return Target(name, values, task, reason, kept if dropped else None, tuple(notes))
+
+
+def _other_choice(values: Any, name: str, task: Task) -> list[str]:
+    """Say what was made of whole numbers that could be classes or numbers, and how to overrule."""
+    if task == "two classes" or values.dtype.kind not in "iuf" or np.any(values != np.rint(values)):
+        return []
+    distinct = len(np.unique(values))
+    words = f"{shown(name)} holds {distinct} different whole numbers"
+    if task == "many classes":
+        return [
+            f"{words}, which are taken for classes; if they are counts or grades, task='number' "
+            "predicts a number."
+        ]
+    if _are_counts(values):
+        return [
+            f"{words}, the greatest of them rare, which are taken for counts; if they are classes, "
+            "task='classes' predicts a class."
+        ]
+    if distinct <= _MANY and len(values) >= _OF_EACH * distinct:
+        return [
+            f"{words}, which are taken for numbers; if they are codes of classes, task='classes' "
+            "predicts a class."
+        ]
+    return []
+
+
+def _are_counts(values: Any) -> bool:
+    """Whether whole numbers look like counts: from 0 or 1 on, and the greatest is hardly there."""
+    different, rows = np.unique(values, return_counts=True)
+    rare = rows[-1] <= min(_LONELY, rows.max() / _OF_EACH)
+    return bool(_SOME <= len(different) <= _FEW and different[0] in (0, 1) and rare)
 
 
 def _check_labels(column: Column, name: str, source: str, wanted: str | None) -> None:
@@ -137,6 +174,8 @@ def _number_task(
     if wanted == "classes":
         return labels, _classes(distinct), "said so"
     if whole and distinct <= max(2, min(_FEW, n / 3)):
+        if _are_counts(values):
+            return values, "number", f"{name!r} holds counts up to {int(values.max())}"
         return labels, _classes(distinct), f"{name!r} holds {distinct} different whole numbers"
     what = f"{distinct} different whole numbers" if whole else "numbers with fractions"
     return values, "number", f"{name!r} holds {what}"

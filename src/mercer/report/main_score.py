@@ -20,6 +20,11 @@ NUMBER_SCORES = {"r2": "R²", "mae": "Mean absolute error", "rmse": "Root mean s
 UNEVEN = 0.4
 """A class is rare below this part of its even share, 1/K: below 20 % of two classes."""
 
+FEWEST_OF_CLASS = 5
+"""Rows of one of many classes below which it is not in all folds of a search: a class of two rows
+would count as much as one of hundreds, and its errors cost most of all. On questions of 48 kinds
+that took the accuracy from .64 to .07, and the AUC from .85 to .81."""
+
 
 def check_score(score: Parameter, classes: bool) -> None:
     """Refuse a score that does not suit the task."""
@@ -58,7 +63,11 @@ def search_scoring(score: str | None, shares: Array | None) -> str | None:
 
 
 def leading(y: Targets, classes: bool, score: str | None, positive: Parameter) -> str | None:
-    """Return what leads the search; a score or a positive class that does not suit is refused."""
+    """Return what leads the search; a score or a positive class that does not suit is refused.
+
+    Where one of many classes has hardly any rows, balanced measures are left to chance, and the
+    search does what it does anyway.
+    """
     check_score(score, classes)
     if not classes:
         if positive is not None:
@@ -68,7 +77,10 @@ def leading(y: Targets, classes: bool, score: str | None, positive: Parameter) -
     shares = counts / counts.sum()
     if positive is not None:
         positive_code(labels, positive, shares)
-    return search_scoring(score, shares)
+    found = search_scoring(score, shares)
+    if found == "balanced_accuracy" != score and counts.min() < FEWEST_OF_CLASS:
+        return None
+    return found
 
 
 def positive_code(classes: Labels, positive: Parameter, shares: Array) -> int:

@@ -32,11 +32,12 @@ from mercer.report.phrases import difference, difference_interval, interval, sta
 from mercer.report.record import Reference
 from mercer.report.view import write_page
 from mercer.study import machines
-from mercer.study.contenders import Contender, OtherMethod, Run, TunedMachine
+from mercer.study.contenders import Contender, OtherMethod, TunedMachine
 from mercer.study.copies import folds_without_copies
 from mercer.study.judging import Judge, best_first
 from mercer.study.others import METHODS
 from mercer.study.out_of_fold import joined
+from mercer.study.pacing import Clock, Skipped, Turn, ask, in_turn
 from mercer.study.plan import Plan, check_time_limit, make_plan, open_table
 from mercer.study.references import NoReference
 from mercer.study.split_rows import split
@@ -66,6 +67,8 @@ class Comparison:
         What was noticed on the way.
     stopped : str
         Why it ended early, or nothing.
+    skipped : tuple of Skipped
+        Who was not compared for want of time, each with the reason.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Comparison:
     contenders: tuple[Contender, ...]
     notes: tuple[str, ...]
     stopped: str = ""
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def first(self) -> Contender:
@@ -127,7 +131,8 @@ class Comparison:
             [
                 (c.machine, c.label, value(c.score), interval(c.score), f"{c.seconds:.1f}")
                 for c in self.contenders
-            ],
+            ]
+            + [(s.machine, f"{s.label}; {s.reason}", "", "", "") for s in self.skipped],
             title=f"{self.source}: {self.target}, {self.task}, {self.folds} folds",
             below=[self.conclusion, *self.notes],
         )
@@ -137,6 +142,7 @@ class Comparison:
         for c in self.contenders:
             value = f"{c.score.value:.3f} ({c.score.low:.3f} to {c.score.high:.3f})"
             lines.append(f"  {c.score.name} {value}  {c.machine}: {c.label}")
+        lines += [f"  {s.machine}: {s.label}, {s.reason}" for s in self.skipped]
         return "\n".join(lines)
 
 
@@ -172,7 +178,9 @@ def compare(
     cv : int
         The number of folds.
     time_limit : float, optional
-        Seconds for all searches together, each of which gets an equal share.
+        Seconds for all contenders together. The first machine always runs, and may take a fourth;
+        the others get equal shares of what is left. Methods that know no limit run from the fastest
+        to the slowest, by a fit to a part of the rows, and not where a fold would take too long.
     random_state : int
         Folds follow from it.
     callback : function, optional
@@ -193,6 +201,7 @@ def compare(
     ['rbf(max_heart_rate, gamma="median")', 'rbf(age, gamma="median")', '']
     """
     check_time_limit(time_limit)
+    clock = Clock(time_limit)
     notes: list[str] = []
     table = open_table(source, target, task)
     if len(table) > MOST_ROWS:
@@ -203,35 +212,43 @@ def compare(
     folds = _folds(first, cv, random_state)
     judge = Judge.of(table, folds, score, random_state)
     plans = list(_plans(first, kernels, machines))
-    share = None if time_limit is None else time_limit / (len(plans) * len(folds))
     if others is None:
         others = not kernels and not machines
     methods = [method for method in METHODS if method.installed] if others else []
-    runs: list[Run] = [TunedMachine(plan, judge, share, notes, bool(kernels)) for plan in plans]
-    runs += [OtherMethod(method, first, judge) for method in methods]
+    own = [TunedMachine(plan, judge, notes, bool(kernels)) for plan in plans]
     always = Contender(BASELINE, _usual_words(table), "", judge.measure(judge.baseline()), 0.0, "")
     found: list[tuple[Contender, Said]] = [(always, judge.baseline())]
-    stopped = ""
+    skipped: list[Skipped] = []
+    stopped, count = "", len(own) + len(methods)
+    beside = [OtherMethod(method, first, judge) for method in methods]
     try:
-        for i, run in enumerate(runs):
-            began, said = time.perf_counter(), []
-            for k, (train, test) in enumerate(folds):
+        for i, (run, expected) in enumerate(in_turn(own, beside, folds[0][0], clock)):
+            began = time.perf_counter()
+
+            def tell(k: int, i: int = i, name: str = run.name) -> None:
                 if callback is not None:
-                    callback(i * len(folds) + k, len(runs) * len(folds), run.name)
-                said.append(run.fold(train, test))
+                    callback(i * len(folds) + k, count * len(folds), name)
+
+            try:
+                said = ask(run, expected, folds, clock, Turn(i, count), tell)
+            except NoReference as why:
+                notes.append(f"Other methods were not tried: {why}.")
+                continue
+            if isinstance(said, str):
+                skipped.append(Skipped(run.name, run.label, run.library, said))
+                continue
             whole = joined(said, [test for _, test in folds], len(table))
             spent = time.perf_counter() - began
             found.append((run.contender(judge.measure(whole), spent), whole))
-    except NoReference as why:
-        notes.append(f"Other methods were not tried: {why}.")
     except KeyboardInterrupt:
         if len(found) == 1:
             raise
         stopped = "interrupted"
-        notes.append(f"Interrupted: {len(found) - 1} of {len(runs)} contenders are compared.")
+        notes.append(f"Interrupted: {len(found) - 1} of {count} contenders are compared.")
     return Comparison(
         table.source, table.target_name or "", table.task, len(table), len(folds),
         tuple(_with_differences(found, judge)), tuple(dict.fromkeys(notes)), stopped,
+        tuple(skipped),
     )  # fmt: skip
 
 

@@ -18,7 +18,12 @@ from mercer.study.judging import Judge
 from mercer.study.others import Method, answers
 from mercer.study.plan import Plan, prepare
 from mercer.study.searching import search_machine
+from mercer.study.split_rows import draw
 from mercer.study.watching import noted
+
+_PART, _FEW = 0.125, 100
+"""The part of the training rows that shows how long other methods take, and how many it has at
+least."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,26 @@ class Run(Protocol):
         """What it is called."""
         ...
 
-    def fold(self, train: IntArray, test: IntArray) -> Said:
+    @property
+    def label(self) -> str:
+        """The kernel in short, or the library."""
+        ...
+
+    @property
+    def library(self) -> str:
+        """Whose machine it is."""
+        ...
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it keeps to the seconds that it is given."""
+        ...
+
+    def expected(self, train: IntArray) -> float:
+        """Return about how many seconds a fold takes, for those that do not adapt."""
+        ...
+
+    def fold(self, train: IntArray, test: IntArray, seconds: float | None) -> Said:
         """Learn from the training rows of a fold, and say what the others are."""
         ...
 
@@ -69,32 +93,40 @@ class TunedMachine:
 
     plan: Plan
     judge: Judge
-    share: float | None
     notes: list[str]
     in_full: bool
+    library: str = "mercer"
+    adapts: bool = True
 
     @property
     def name(self) -> str:
         """What it is called."""
         return self.plan.machine.name
 
-    def fold(self, train: IntArray, test: IntArray) -> Said:
+    @property
+    def label(self) -> str:
+        """The kernel, in short unless it was asked for."""
+        return _kernel_of(self.plan)[0 if self.in_full else 1]
+
+    def expected(self, train: IntArray) -> float:
+        return 0.0
+
+    def fold(self, train: IntArray, test: IntArray, seconds: float | None) -> Said:
         fold = replace(
             self.plan, train=train, test=test, prepared=prepare(self.plan.table, train),
             began=time.perf_counter(),
         )  # fmt: skip
         with noted(self.notes):
             search = search_machine(
-                fold, fold.rows(train), fold.y[train], time_limit=self.share, callback=None,
+                fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
                 notes=self.notes, scoring=self.judge.scoring, score=self.judge.score,
             )  # fmt: skip
-        if search.cv_results_["skipped"].any() and self.share is None:
+        if search.cv_results_["skipped"].any() and seconds is None:
             raise KeyboardInterrupt  # Ctrl-C reached the search first
         return self.judge.ask(search.best_estimator_, fold.rows(test))
 
     def contender(self, score: MeasuredScore, seconds: float) -> Contender:
-        kernel, label = _kernel_of(self.plan)
-        return Contender(self.name, kernel if self.in_full else label, kernel, score, seconds)
+        return Contender(self.name, self.label, _kernel_of(self.plan)[0], score, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +136,37 @@ class OtherMethod:
     method: Method
     plan: Plan
     judge: Judge
+    adapts: bool = False
 
     @property
     def name(self) -> str:
         """What it is called."""
         return self.method.name
 
-    def fold(self, train: IntArray, test: IntArray) -> Said:
+    @property
+    def label(self) -> str:
+        """The library."""
+        return self.method.library
+
+    @property
+    def library(self) -> str:
+        """Whose method it is."""
+        return self.method.library
+
+    def expected(self, train: IntArray) -> float:
+        """Return the time of a fit to a part of the rows, times how many more there are.
+
+        That is too much rather than too little: what a fit takes for any rows is counted often.
+        """
+        classes = self.plan.table.task != "number"
+        most = max(_FEW, round(_PART * len(train)))
+        some = train[draw(self.plan.y[train], classes, most, self.judge.random_state)]
+        (self.method.classifier if classes else self.method.regressor)(0)  # imports take time, once
+        began = time.perf_counter()
+        self.fold(some, some[:1], None)
+        return (time.perf_counter() - began) * len(train) / len(some)
+
+    def fold(self, train: IntArray, test: IntArray, seconds: float | None) -> Said:
         prepared = prepare(self.plan.table, train)
         rows = take_objects(prepared.X, train), self.plan.y[train]
         return answers(
@@ -119,7 +175,7 @@ class OtherMethod:
         )  # fmt: skip
 
     def contender(self, score: MeasuredScore, seconds: float) -> Contender:
-        return Contender(self.name, self.method.library, "", score, seconds, self.method.library)
+        return Contender(self.name, self.label, "", score, seconds, self.library)
 
 
 def _kernel_of(plan: Plan) -> tuple[str, str]:

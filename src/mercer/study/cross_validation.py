@@ -46,6 +46,7 @@ def judge_by_folds(
     scoring: str | None,
     score: str | None,
     cost: Mapping[Any, float] | None,
+    notes: list[str],
 ) -> tuple[OutOfFold, list[FittedReference]]:
     """Search, fit and ask anew in each fold, without its rows; usual methods likewise.
 
@@ -73,7 +74,7 @@ def judge_by_folds(
         with finishing():
             model = final_model(search, X, y, part, "", share)
             said.append(asked(model, left_out, classes))
-            found = usual_methods(part, X, y, "", share, [])
+            found = usual_methods(part, X, y, "", share, [] if k else notes)
             beside.append([(r, said_by(r.model, left_out, classes)) for r in found])
     tests = [test for _, test in folds]
     return OutOfFold(joined(said, tests, n), len(folds)), _together(beside, tests, n, classes)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._typing import Array, Labels, Model, Objects, Targets
+from mercer._typing import Array, BoolArray, Labels, Model, Objects, Targets
 from mercer.estimators.conformal.class_scores import class_scores, likelihoods, of_each_class
 from mercer.estimators.conformal.order_statistics import needed_rows, threshold
 from mercer.exceptions import InvalidInput, InvalidParameter
@@ -80,7 +80,7 @@ def promised(reach: float, predictions: Sequence[Any], likely: Array | None, lab
     if likely is None:
         centre = np.asarray(predictions, dtype=float)
         return {"low": (centre - reach).tolist(), "high": (centre + reach).tolist()}
-    inside = class_scores(of_each_class(likely)) <= reach
+    inside = _sets(of_each_class(likely), reach)
     names = [str(label) for label in labels]
     return {"set": [BETWEEN.join(names[j] for j in np.flatnonzero(row)) for row in inside]}
 
@@ -93,9 +93,20 @@ def in_words(said: Said, scores: Array) -> str:
     often = f"with {percent(LEVEL, 0)} certainty"
     if said.probabilities is None and said.decisions is None:
         return f"{often} the true number is within {number(found)} of the prediction"
-    sizes = (class_scores(_likely(said)) <= found).sum(axis=1)
+    sizes = _sets(_likely(said), found).sum(axis=1)
     single = percent(float((sizes == 1).mean()))
     return f"{often} the true class is in a set, of one class alone for {single} of the rows"
+
+
+def _sets(likely: Array, reach: float) -> BoolArray:
+    """Return which classes are in the set of each row, the most probable one always.
+
+    A model that is right more often than the level says would have rows without any class, which
+    tells nobody anything; one class more can only hold the truth more often.
+    """
+    inside = class_scores(likely) <= reach
+    inside[np.arange(len(likely)), likely.argmax(axis=1)] = True
+    return np.asarray(inside)
 
 
 def _likely(said: Said) -> Array:

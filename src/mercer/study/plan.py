@@ -13,7 +13,7 @@ from sklearn.base import clone
 from mercer._typing import DataSource, IntArray, Objects, Parameter
 from mercer.estimators.base import take_objects
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.io.column_kinds import auto_kernel
+from mercer.io.column_kinds import Column, auto_kernel
 from mercer.io.tables import Prepared, Table, read_table
 from mercer.kernels.base import Kernel
 from mercer.kernels.expression import parse_kernel
@@ -109,7 +109,7 @@ def make_plan(
     table, train, test = parted.table, parted.train, parted.test
     chosen, why = machines.choose(table, machine, given)
     prepared = prepare(table, train)
-    proposed, reasons = _kernel(table, prepared, chosen, given)
+    proposed, reasons = _kernel(table, prepared, chosen, given, len(train))
     folds, few = _folds(table, train, cv)
     notes = [*table.notes, *prepared.notes, *few]
     if parted.words:
@@ -154,14 +154,12 @@ def with_short_indices(X: Objects) -> Any:
 
 
 def _kernel(
-    table: Table, prepared: Prepared, machine: Machine, given: Kernel | None
+    table: Table, prepared: Prepared, machine: Machine, given: Kernel | None, rows: int
 ) -> tuple[Kernel | None, tuple[str, ...]]:
     """Return the kernel and why it is that one."""
-    aside = tuple(
-        f"{c.name} is set aside: {c.reason}." for c in table.columns if not c.used and given is None
-    )
+    aside = tuple(_set_aside(table, c) for c in table.columns if not c.used and given is None)
     if machine.contends:
-        return None, (*contest_in_words(table), *aside)
+        return None, (*contest_in_words(table, rows), *aside)
     if not machine.takes_kernel:
         return None, (machine.without_kernel, *aside)
     if given is None:
@@ -173,6 +171,15 @@ def _kernel(
         return proposal.kernel, (*reasons, *aside)
     given.encode(prepared.X)  # a kernel that does not suit the columns says so now
     return with_open_widths(given), ("The kernel is the one that was asked for.",)
+
+
+def _set_aside(table: Table, column: Column) -> str:
+    """Say why a column is not learnt from, and how it would be where its spelling may tell."""
+    words = f"{column.name} is set aside: {column.reason}"
+    texts = column.kind == "identifier" and str(table.frame[column.name].type).endswith("string")
+    if not texts or "group" in column.reason:
+        return f"{words}."
+    return f"{words}; kinds={{{column.name!r}: 'phrase'}} learns from its spelling."
 
 
 def with_open_widths(kernel: Kernel) -> Kernel:

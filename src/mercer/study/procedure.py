@@ -23,7 +23,7 @@ from mercer.study.plan import Plan, check_time_limit
 from mercer.study.references import NO_TIME, usual_methods
 from mercer.study.searching import final_model, last_step, search_machine, why_stopped
 from mercer.study.suspicions import suspicions
-from mercer.study.watching import Watch, as_part, noted
+from mercer.study.watching import Stage, Watch, as_part, noted
 
 _SMALL = 2_500
 """Rows up to which several threads of BLAS would mostly wait for each other; machines that are
@@ -38,6 +38,7 @@ def carry_out(
     score: str | None = None,
     positive: Parameter = None,
     cost: Mapping[Any, float] | None = None,
+    stage: Stage = lambda words: None,
 ) -> dict[str, Any]:
     """Tune and fit on the training rows, judge on the test rows; return the parts of a study."""
     check_time_limit(time_limit)
@@ -45,7 +46,7 @@ def carry_out(
         score = "auc"  # answers that cost least are wrong more often; the order is not touched
     small = len(plan.table) <= _SMALL
     with _parallel.one_blas_thread() if small else nullcontext():
-        return _carry_out(plan, time_limit, callback, score, positive, cost)
+        return _carry_out(plan, time_limit, callback, score, positive, cost, stage)
 
 
 def _carry_out(
@@ -55,6 +56,7 @@ def _carry_out(
     score: str | None,
     positive: Parameter,
     cost: Mapping[Any, float] | None,
+    stage: Stage,
 ) -> dict[str, Any]:
     scoring = leading(plan.y[plan.train], plan.table.task != "number", score, positive)
     X, y = plan.rows(plan.train), plan.y[plan.train]
@@ -73,17 +75,21 @@ def _carry_out(
         )  # fmt: skip
     stopped = why_stopped(search, plan.began, time_limit)
     with finishing(), noted(notes):
+        stage("fitting")
         model = final_model(search, X, y, plan, stopped, time_limit)
         if len(plan.test):
+            stage("usual methods")
             tested, left_out = plan.test, None
             beside = usual_methods(plan, X, y, stopped, time_limit, notes)
     if not len(plan.test):
+        stage("judging by folds")
         tested = plan.train
         left_out, beside = judge_by_folds(
             plan, time_limit=time_limit, callback=callback, scoring=scoring, score=score,
-            cost=costs,
+            cost=costs, notes=notes,
         )  # fmt: skip
     with finishing():
+        stage("explaining")
         doubts = suspicions(plan.table, plan.chosen_rows)
         doubts += [NO_TIME] * (NO_TIME in notes)
         machine = last_step(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,13 @@ from sklearn.pipeline import Pipeline
 
 from mercer import _parallel
 from mercer._typing import Array, Column, Model, Objects, Targets
+from mercer.estimators.base import take_objects
 from mercer.report.paired import FittedReference
 from mercer.study.plan import Plan
+from mercer.study.split_rows import draw
 
 MOST_ROWS = 20_000
-"""Rows of a table beside whose model references are fitted; a forest takes seconds for these."""
+"""Rows that references learn from, drawn from more: a forest takes seconds for these."""
 MOST_SECONDS = 10.0
 """Seconds for all references together, where no time limit was given."""
 SHARE_OF_LIMIT = 0.1
@@ -30,6 +33,8 @@ FEWEST_TREES = 20
 UNTRIED = "The usual methods were not tried beside the model: "
 NO_TIME = f"{UNTRIED}there was no time left."
 """A doubt about a model: nobody knows what else would have reached."""
+SAMPLED = "The usual methods learnt from "
+"""How a note begins which says that they saw a part of the training rows alone."""
 _FIRST_TREES = 4
 """Trees that are grown to see how long a tree takes."""
 _DENSE_CELLS = 5_000_000
@@ -47,7 +52,8 @@ def usual_methods(
 ) -> list[FittedReference]:
     """Fit references to the training rows, or note why they were not tried.
 
-    A contest that reached its limit has left some of the time for them.
+    A contest that reached its limit has left some of the time for them. Of many rows they see
+    some, and their names say so.
     """
     seconds = MOST_SECONDS
     if time_limit is not None:
@@ -56,25 +62,27 @@ def usual_methods(
     if stopped == "interrupted" or (stopped and late):
         notes.append(NO_TIME)
         return []
-    why = ""
-    if len(plan.table) > MOST_ROWS:
-        why = f"the table has {len(plan.table):,} rows, and they would take long"
-    if not why:
-        try:
-            fitted = fit_references(
-                X, y, plan.prepared.schema.kinds, classes=plan.table.task != "number",
-                seconds=seconds, random_state=plan.random_state,
-            )  # fmt: skip
-            if len(fitted) < 2:
-                notes.append(
-                    "A random forest was not tried beside the model: it would take more than "
-                    f"{seconds:.2g} s."
-                )
-            return fitted
-        except NoReference as found:
-            why = str(found)
-    notes.append(f"{UNTRIED}{why}.")
-    return []
+    try:
+        some = draw(y, plan.table.task != "number", MOST_ROWS, plan.random_state)
+        fitted = fit_references(
+            take_objects(X, some), np.asarray(y)[some], plan.prepared.schema.kinds,
+            classes=plan.table.task != "number", seconds=seconds, random_state=plan.random_state,
+        )  # fmt: skip
+    except NoReference as why:
+        notes.append(f"{UNTRIED}{why}.")
+        return []
+    if len(fitted) < 2:
+        notes.append(
+            "A random forest was not tried beside the model: it would take more than "
+            f"{seconds:.2g} s."
+        )
+    if len(some) == len(y):
+        return fitted
+    notes.append(
+        f"{SAMPLED}{len(some):,} of the {len(y):,} training rows, drawn at random; the rows that "
+        "judge them are the same."
+    )
+    return [replace(r, name=f"{r.name} on {len(some):,} rows") for r in fitted]
 
 
 def fit_references(

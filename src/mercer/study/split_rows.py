@@ -63,6 +63,17 @@ def part_rows(
     return PartedRows(table, *split(table.target, table.task != "number", share, random_state))
 
 
+def draw(target: Targets, classes: bool, most: int, random_state: int) -> IntArray:
+    """Return at most so many rows, in order, drawn at random; all classes are among them."""
+    if len(target) <= most:
+        return np.arange(len(target))
+    order = np.random.default_rng(random_state).permutation(len(target))
+    if classes:
+        first = order[np.unique(np.asarray(target)[order], return_index=True)[1]]
+        order = np.concatenate([first, order[~np.isin(order, first)]])
+    return np.sort(order[:most])
+
+
 def split(
     target: Targets, classes: bool, test_share: float, random_state: int
 ) -> tuple[IntArray, IntArray]:

@@ -16,6 +16,8 @@ from mercer.report.text import number, percent
 
 SUMMARY_VERSION = 1
 """The version of the JSON summary, for programs that read it."""
+_LOOSE = 0.01
+"""A distance from the optimum beyond which it matters whether rounding is what makes it up."""
 _ROUNDING = 1e-6
 """A violation below this share of the scale is rounding in float32."""
 
@@ -90,10 +92,17 @@ def certificate_in_words(certificate: Certificate) -> str:
     early = f" (stopped early: {status.replace('_', ' ')})" if stopped else ""
     if not certificate.bounds:
         return f"not proven to be near the best possible fit{early}"
+    best = "the best possible fit" + (" on its landmarks" if certificate.approximation_cost else "")
     gap = f"{number(100 * certificate.distance, 2)} %"
     if certificate.within_rounding:
         gap = "rounding"
-    return f"proven to be within {gap} of the best possible fit{early}"
+    elif certificate.distance > _LOOSE > certificate.relative_gap:
+        seen = f"{number(100 * abs(certificate.relative_gap), 2)} %"
+        return (
+            f"computed to be within {seen} of {best}{early}; with all that rounding could hide, "
+            f"proven to be within {gap}"
+        )
+    return f"proven to be within {gap} of {best}{early}"
 
 
 def judge(found: Certificate, claimed: Certificate) -> tuple[bool, str]:

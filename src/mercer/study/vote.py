@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import IntArray, Model, Objects, Targets
+from mercer.estimators.automatic.auto_machine import LANDMARKS, RACE_ROWS
 from mercer.io.column_kinds import listed_columns
 from mercer.io.tables import Table
 
@@ -117,8 +118,8 @@ def search_vote(
     return VoteSearch(machine, expected)
 
 
-def contest_in_words(table: Table) -> tuple[str, ...]:
-    """Say how the columns of a table are compared, and what contends."""
+def contest_in_words(table: Table, rows: int) -> tuple[str, ...]:
+    """Say how the columns of a table are compared, and what contends on so many training rows."""
     lines = []
     for kind, words in _CODED.items():
         names = [c.name for c in table.columns if c.used and c.kind == kind]
@@ -128,4 +129,10 @@ def contest_in_words(table: Table) -> tuple[str, ...]:
         "All of them make one distance. Kernels, weights of columns, widths and penalties contend, "
         "judged on rows that were left out; the best few vote."
     )
+    if rows > RACE_ROWS:
+        lines.append(
+            f"Of the {rows:,} rows to learn from, {RACE_ROWS:,} decide the contest. What wins "
+            f"learns from all of them through {LANDMARKS:,} landmarks, rows that stand for the "
+            "rest."
+        )
     return tuple(lines)

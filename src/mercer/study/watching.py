@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 Watch = Callable[[int, int, float], None]
 """Called as watch(done, total, best_score)."""
+Stage = Callable[[str], None]
+"""Called with what is done next, in a word or two."""
 
 
 @contextmanager

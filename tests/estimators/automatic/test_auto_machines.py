@@ -130,7 +130,7 @@ def test_pure_noise_gives_the_shares_of_the_classes():
 
 def test_many_rows_go_by_landmarks(monkeypatch):
     monkeypatch.setattr(auto_machine, "RACE_ROWS", 120)
-    monkeypatch.setattr(auto_machine, "_LANDMARKS", 100)
+    monkeypatch.setattr(auto_machine, "LANDMARKS", 100)
     machine = AutoClassifier(max_members=1).fit(pd.DataFrame(FRAME), CLASSES)
     assert machine.members_[0].machine.dual_coef_.shape == (100, 1)
     assert np.isnan(machine.loo_values_).sum() == 120
@@ -310,6 +310,20 @@ def repeated_measurements():
     effect = random.standard_normal(400)
     X = np.column_stack([body[person] + 0.01 * random.standard_normal((400, 4)), effect])
     return X, level[person] + effect + 0.1 * random.standard_normal(400), person
+
+
+def test_long_tails_are_learnt_by_their_logarithms(monkeypatch):
+    random = np.random.default_rng(0)
+    size = np.exp(2.5 * random.normal(size=(240, 3)))  # prices, over many decades
+    y = np.log(size[:, 0]) - np.log(size[:, 1]) + 0.1 * random.normal(size=240)
+    model = AutoRegressor().fit(size[:160], y[:160])
+    assert len(model.codings_) == 2
+    assert model.leaderboard_[0]["coding"] == 1
+    found = model.score(size[160:], y[160:])
+    monkeypatch.setattr(AutoRegressor, "tries_logarithms", False)
+    plain = AutoRegressor().fit(size[:160], y[:160]).score(size[160:], y[160:])
+    assert found > 0.98
+    assert 1 - found < 0.7 * (1 - plain)
 
 
 def test_groups_are_left_out_together():

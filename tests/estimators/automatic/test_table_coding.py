@@ -14,6 +14,7 @@ from mercer.estimators.automatic.table_coding import (
     are_aligned,
     codes_of_categories,
     has_far_values,
+    skewed_columns,
     varied_texts,
 )
 from mercer.exceptions import InvalidInput
@@ -156,6 +157,35 @@ def test_ranks_stand_for_numbers():
     assert len(many.codes[0].knots) == 100
     one = TableCoding.of(np.ones((5, 1)), ranked=True)
     np.testing.assert_array_equal(one.transform(np.array([[1.0], [2.0]])), 0)
+
+
+def test_logarithms_stand_for_numbers_with_long_tails():
+    pay = np.exp(2 * np.random.default_rng(0).normal(size=60))
+    pay[:3] = 0
+    frame = pd.DataFrame({"pay": [*pay[:-1], None], "age": np.linspace(20, 60, 60)})
+    coding = TableCoding.of(frame, logged=["pay"])
+    plain = TableCoding.of(frame)
+    assert coding.names == plain.names == ["pay", "pay is missing", "age"]
+    Z = coding.transform(frame)
+    filled = np.append(pay[:-1], np.median(pay[:-1]))
+    logs = np.log1p(filled / np.median(filled[filled > 0]))
+    np.testing.assert_allclose(Z[:, 0], (logs - logs.mean()) / logs.std(), atol=1e-12)
+    np.testing.assert_array_equal(Z[:, 1:], plain.transform(frame)[:, 1:])
+    # Beyond the ends of training it goes no further.
+    least, most = coding.transform(pd.DataFrame({"pay": [-5.0, 1e9], "age": [20.0] * 2}))[:, 0]
+    assert (least, most) == (Z[:, 0].min(), Z[:, 0].max())
+
+
+def test_columns_with_long_tails():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "pay": np.exp(2 * random.normal(size=200)), "age": random.uniform(20, 60, size=200),
+        "gain": np.exp(2 * random.normal(size=200)) - 5, "few": np.arange(200) // 199 * 1e6,
+        "name": ["a", "b"] * 100,
+    })  # fmt: skip
+    assert skewed_columns(frame) == ["pay"]
+    frame.loc[::3, "pay"] = np.nan
+    assert skewed_columns(frame) == ["pay"]
 
 
 def test_far_values():

@@ -31,6 +31,7 @@ from mercer.estimators.automatic.table_coding import (
     TableCoding,
     codes_of_categories,
     has_far_values,
+    skewed_columns,
     varied_texts,
 )
 from mercer.estimators.base import CheckedParameters
@@ -49,7 +50,7 @@ from mercer.solvers.ridge_changes import RidgeSmoother
 
 RACE_ROWS = 3000
 """Rows that a contest looks at, and that members learn from exactly: more go by landmarks."""
-_LANDMARKS = 1000
+LANDMARKS = 1000
 """Landmarks of members that learn from more rows: a second for 100,000."""
 _RACE_SHARE = 0.7
 """The part of a time limit that is for the contest; the members are fitted in the rest."""
@@ -124,6 +125,8 @@ class AutoMachine(CheckedParameters, BaseEstimator):
     """Whether learnt weights of columns are judged on rows that they were not learnt from."""
     tries_ranks: ClassVar[bool] = False
     """Whether ranks contend with standardised numbers where some values are far out."""
+    tries_logarithms: ClassVar[bool] = False
+    """Whether logarithms of columns with long tails contend with standardised numbers."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_members": [Interval(Integral, 1, None, closed="left")],
@@ -242,6 +245,9 @@ class AutoMachine(CheckedParameters, BaseEstimator):
             codings.append(TableCoding.of(X, similar=similar))
         if self.tries_ranks and has_far_values(X):
             codings.append(TableCoding.of(X, ranked=True))
+        skewed = skewed_columns(X) if self.tries_logarithms else []
+        if skewed:
+            codings.append(TableCoding.of(X, logged=skewed))
         tables = [coding.transform(X) for coding in codings]
         seen = race_rows(num_samples(X), RACE_ROWS, self.random_state)
         rows = seen[without_copies(tables[0][seen], Y[seen])]
@@ -264,7 +270,7 @@ class AutoMachine(CheckedParameters, BaseEstimator):
                     voter.alpha * growth,
                     kernel=voter.kernel,
                     fit_intercept=True,
-                    approximation=None if len(seen) == len(Y) else Nystrom(_LANDMARKS),
+                    approximation=None if len(seen) == len(Y) else Nystrom(LANDMARKS),
                 )
                 machine.fit(tables[voter.candidate.coding] * weights, Y)
                 self.members_.append(Member(voter.candidate.coding, weights, machine))

@@ -84,6 +84,8 @@ class AutoRegressor(RegressorMixin, AutoMachine):
         "scoring": [StrOptions(set(NUMBER_MEASURES))],
     }
 
+    tries_logarithms: ClassVar[bool] = True
+
     _: KW_ONLY
     scoring: str = "squared_error"
     target_mean_: float = field(init=False)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._files.fields import COUNT, FLAG, TEXT, A, ListOf, Number, State, WrongState
-from mercer._typing import Array, Column, Objects
+from mercer._typing import Array, Column, IntArray, Objects
 from mercer.exceptions import InvalidInput
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing
 from mercer.kernels.strings.kmers import Spectrum
@@ -28,8 +28,10 @@ _FEWEST_LETTERS = 4
 """Letters of texts, on average, from which pieces of three letters tell something."""
 _FAR = 6.0
 """Deviations from the mean beyond which a value is far out: none of a million normal ones is."""
+_SKEWED = 2.0
+"""The skewness of a column beyond which its logarithm may tell more: that of an exponential law."""
 _KNOTS = 100
-"""Values between which ranks are interpolated, at most."""
+"""Values between which ranks and logarithms are interpolated, at most."""
 _LETTERS = re.compile(r"[A-Za-z*-]+\Z")
 """Letters of sequences, with the signs for a stop and for a gap."""
 _FEWEST_VALUES = 3
@@ -59,7 +61,8 @@ class ColumnCode:
     coordinate is no more 0 or 1 but the cosine of the pieces of three letters in a text and in the
     level, so that a level that was never seen is near to those that are written like it. With
     ``knots`` a number is replaced by its rank among the training values, from 0 to 1, before it is
-    standardised: ``ranks`` are those of the knots, and those between are interpolated.
+    standardised: ``ranks`` are those of the knots, and those between are interpolated. A number of
+    great skewness may have log(1 + x/m) there in the place of ranks, m the median of what is > 0.
 
     References
     ----------
@@ -101,6 +104,7 @@ class ColumnCode:
         as_category: bool = False,
         similar: bool = False,
         ranked: bool = False,
+        logged: bool = False,
     ) -> ColumnCode:
         """Learn the code of a column from training rows."""
         values = column.values
@@ -120,7 +124,9 @@ class ColumnCode:
         fill = float(np.median(known))
         filled = np.where(np.isnan(values), fill, values)
         knots, ranks = _ranks_of(filled) if ranked else ([], [])
-        if ranked:
+        if logged:
+            knots, ranks = _logarithms_of(filled)
+        if knots:
             filled = np.interp(filled, knots, ranks)
         scale = float(filled.std())
         tiny = 10 * np.finfo(np.float64).eps * float(np.abs(filled).max())
@@ -197,11 +203,13 @@ class TableCoding:
         as_category: Sequence[str] = (),
         similar: Sequence[str] = (),
         ranked: bool = False,
+        logged: Sequence[str] = (),
     ) -> TableCoding:
         """Learn the codes.
 
         ``as_category`` names columns of numbers that are categories, ``similar`` columns of texts
-        that are compared by their spelling; with ``ranked`` numbers are replaced by their ranks.
+        that are compared by their spelling; with ``ranked`` numbers are replaced by their ranks,
+        those of the columns that ``logged`` names by their logarithms.
         """
         codes: list[ColumnCode] = []
         for column in columns_of(X):
@@ -209,7 +217,8 @@ class TableCoding:
                 codes += ColumnCode.places_of(column)
             else:
                 is_code, is_similar = column.name in as_category, column.name in similar
-                codes.append(ColumnCode.of(column, is_code, is_similar, ranked))
+                is_logged = column.name in logged
+                codes.append(ColumnCode.of(column, is_code, is_similar, ranked, is_logged))
         if not codes:
             raise InvalidInput("The table has no columns; at least one is needed.")
         return cls(codes)
@@ -298,6 +307,23 @@ def has_far_values(X: Objects) -> bool:
     return False
 
 
+def skewed_columns(X: Objects) -> list[str]:
+    """Return the columns of many different numbers, none below 0, with a long tail: incomes, say.
+
+    Standardised, most of their values are nearly the same.
+    """
+    found = []
+    for column in columns_of(X):
+        if not column.is_number:
+            continue
+        known = column.values[~np.isnan(column.values)]
+        if len(np.unique(known)) <= FEW_VALUES or known.min() < 0:
+            continue
+        if float(((known - known.mean()) ** 3).mean()) > _SKEWED * float(known.std()) ** 3:
+            found.append(column.name)
+    return found
+
+
 def varied_texts(X: Objects) -> list[str]:
     """Return the columns of many different texts, whose spelling may tell what is alike."""
     found = []
@@ -315,8 +341,20 @@ def _ranks_of(values: Array) -> tuple[list[float], list[float]]:
     """Return different values, and the share of all that is below them; equals count half."""
     different, counts = np.unique(values, return_counts=True)
     shares = (np.cumsum(counts) - counts / 2) / len(values)
-    at = np.unique(np.rint(np.linspace(0, len(different) - 1, _KNOTS)).astype(np.intp))
+    at = _spread(len(different))
     return different[at].tolist(), shares[at].tolist()
+
+
+def _logarithms_of(values: Array) -> tuple[list[float], list[float]]:
+    """Return different values ≥ 0, and log(1 + x/m) of them, m the median of the positive ones."""
+    different = np.unique(values)
+    knots = different[_spread(len(different))]
+    return knots.tolist(), np.log1p(knots / np.median(values[values > 0])).tolist()
+
+
+def _spread(count: int) -> IntArray:
+    """Return the places of knots among so many values, the first and the last included."""
+    return np.unique(np.rint(np.linspace(0, count - 1, _KNOTS)).astype(np.intp))
 
 
 def _likeness(texts: Sequence[str | None], levels: Sequence[str]) -> Array:
