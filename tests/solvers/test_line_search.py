@@ -100,3 +100,65 @@ def test_searches_by_name_and_number():
     outside = optimize.line_search(lambda z: -np.log(1 - z[0]) - 4 * z[0], [0.0], [8.0],
                                    lambda z: np.array([1 / (1 - z[0]) - 4]))  # fmt: skip
     assert outside.size == 0.0625  # 8 and 4 and 2 and 1 are outside, ½ is no fall below 0
+
+
+def test_a_slope_of_zero_at_the_start_counts_as_one():
+    asked = []
+
+    def slope(t):
+        asked.append(t)
+        return t
+
+    # Between −1 at 0 and the slope of 1 at 1, the first guess is in the middle.
+    exact(lambda t: 0.0, slope, 0.0)
+    assert [t for t in asked if t != 1.0][:2] == [0.0, 0.5]
+    asked.clear()
+    # Else the slope of the start stands for it: between −3 and 1, beyond the domain too.
+    exact(lambda t: t * t / 2 - 3 * t if t < 4 else math.inf, lambda t: slope(t) - 3, 0.0, 4.0)
+    assert asked[1] == 2.0  # −3 and +3 around 4, where there is no slope to ask for
+
+
+def test_how_far_an_exact_search_looks():
+    asked = []
+
+    def value(t):
+        asked.append(t)
+        return -t
+
+    found = exact(value, lambda t: -1.0, 0.0, 0.5)
+    assert found.evaluations == len(asked) == 67
+    assert asked == [0.5 * 2.0**k for k in range(67)]  # 2⁶⁷ is the first above 10²⁰
+    assert (found.size, found.value) == (math.inf, -math.inf)
+    # A slope of zero at the first look ends the search there.
+    flat = exact(lambda t: t * t - 2 * t, lambda t: 2 * t - 2, 0.0)
+    assert flat.size == pytest.approx(1.0, abs=1e-14)
+    # A value as high as the start is taken.
+    same = exact(lambda t: 0.0, lambda t: t - 0.25, 0.0)
+    assert same.size == pytest.approx(0.25, abs=1e-14)
+
+
+def test_steps_at_the_edge_of_what_is_enough():
+    # A fall of share·t·slope exactly: 1 − ¼·½ at t = ½.
+    falls = {1.0: 1.0, 0.5: 0.875, 0.25: 0.5}
+    assert backtrack(falls.__getitem__, 1.0, -1.0, share=0.25).size == 0.5
+    assert backtrack(falls.__getitem__, 1.0, -1.0, share=0.2501).size == 0.25
+    # The smallest step is one of those that are tried.
+    tried = []
+
+    def rises(t):
+        tried.append(t)
+        return 2.0
+
+    found = backtrack(rises, 1.0, -1.0, first=4.0, smallest=0.125)
+    assert tried == [4.0, 2.0, 1.0, 0.5]
+    assert (found.size, found.value, found.evaluations) == (0.0, 1.0, 4)
+    tried.clear()
+    backtrack(rises, 1.0, -1.0)
+    assert len(tried) == 47  # 2⁻⁴⁶ is the last above 10⁻¹⁴
+    # Values that differ by two units of rounding are equal, by three they are not.
+    for units, size in ((4, 1.0), (6, 0.0)):
+        found = backtrack(
+            lambda t, units=units: 1.0 + units * 2.0**-53, 1.0, -1.0, slope_along=lambda t: 0.5,
+            smallest=0.5,
+        )  # fmt: skip
+        assert found.size == size

@@ -91,3 +91,17 @@ def test_a_penalty_that_is_next_to_nothing_is_refused(problem):
     for alpha in (0.0, 1e-16):
         with pytest.raises(InvalidParameter, match="next to nothing beside"):
             spectrum.path(problem[1], np.array([alpha]))
+
+
+def test_a_singular_matrix_has_no_rows_left_out():
+    # Eigenvalues −½, 0 and 2: K + λ is singular for ½ and 0, not for −½ or 2.
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    spectrum = MatrixSpectrum((turn * [-0.5, 0.0, 2.0]) @ turn.T)
+    for alphas in ([0.5], [0.0], [1.0, 0.5]):
+        with pytest.raises(InvalidParameter, match="singular"):
+            spectrum.inverse_diagonals(np.array(alphas))
+    alphas = np.array([2.0, 0.25])
+    found = spectrum.inverse_diagonals(alphas)
+    for diagonal, alpha in zip(found, alphas, strict=True):
+        K = (turn * [-0.5, 0.0, 2.0]) @ turn.T
+        np.testing.assert_allclose(diagonal, np.diagonal(np.linalg.inv(K + alpha * np.eye(3))))

@@ -256,3 +256,40 @@ def test_badly_conditioned_columns_are_refined():
     np.testing.assert_allclose(plain.value.w, exact_squares(X, y), rtol=1e-6)
     thin, _ = solve(Design(sparse.csc_array(X)), y, 0.0)
     np.testing.assert_allclose(thin.value.w, exact_squares(X, y), rtol=1e-6)
+
+
+def test_the_second_solve_takes_away_what_the_first_has_left():
+    # The third column is nearly the sum of the others: the normal equations lose ten digits.
+    random = np.random.default_rng(3)
+    X = random.normal(size=(60, 3))
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-5 * X[:, 2]
+    y, alpha = random.normal(size=60), 1e-9
+    factors = RidgeFactors(Design(X))
+    once = factors._solve(alpha, X.T @ y)
+    found = factors.run(LassoProblem(y, 0.0, alpha), FeatureGram.of_rows(X), Budget(), None)
+    # The exact answer, by elimination in rational numbers.
+    rows = [[Fraction(v) for v in row] for row in X.tolist()]
+    system = [
+        [sum(r[i] * r[j] for r in rows) + Fraction(alpha) * (i == j) for j in range(3)]
+        + [sum(r[i] * Fraction(t) for r, t in zip(rows, y.tolist(), strict=True))]
+        for i in range(3)
+    ]
+    for i in range(3):
+        system[i] = [v / system[i][i] for v in system[i]]
+        for j in range(3):
+            if j != i:
+                system[j] = [v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)]
+    exact = np.array([float(row[3]) for row in system])
+    away = np.abs(once - exact).max()
+    assert away > 1e-9 * np.abs(exact).max()
+    assert np.abs(found.value.w - exact).max() < away / 4
+
+
+def test_directions_that_are_rounding_count_as_none():
+    # Singular values 1 and s: kept above max(n, p)·ε of the largest.
+    for n in (10, 40):
+        for share, rank in ((0.5, 1), (2.0, 2)):
+            U = np.linalg.qr(np.random.default_rng(n).normal(size=(n, 2)))[0]
+            X = U * [1.0, share * n * np.finfo(float).eps]
+            w = shortest(X, U @ np.ones(2))
+            assert np.count_nonzero(np.abs(w) > 1e3) == rank - 1

@@ -400,3 +400,74 @@ def test_starts_and_budgets():
     hard = InteriorPoint().run(problem, gram, Budget(tol=0.0), None)
     assert hard.status in (Status.OPTIMAL, Status.STALLED)
     assert problem.violation(hard.value, K @ hard.value) <= 1e-9
+
+
+def test_without_any_scale_it_starts_at_one():
+    # p = 0 and open ends: neither the box nor the answer says how far.
+    zero = np.zeros(4)
+    problem = BoxQP(
+        "open", zero, np.array([0.0, 0.0, -np.inf, 0.0]), np.array([np.inf, 3.0, 0.0, np.inf]),
+        zero, np.arange(4), np.zeros(4, int),
+    )  # fmt: skip
+    run = interior._InteriorRun(problem, DenseSystem(np.eye(4)))
+    assert_allclose(run.beta, [1.0, 1.5, -1.0, 1.0])
+
+
+def test_the_best_of_three_candidates():
+    K, problems = boxes(C=0.5)
+    for problem in problems:
+        system = DenseSystem(K)
+        run = interior._InteriorRun(problem, system)
+        inside = problem.feasible(run.solve(never))
+        snapped = problem.feasible(run.snapped(1e-3))
+        polished = interior._polished(problem, system, snapped, never)
+        values = [run.value(beta) for beta in (polished, snapped, inside)]
+        found = climb(problem, system, 1e-3, never)
+        # The first that is as good as the best, up to 10⁻⁹ of it.
+        good = [v >= max(values) - 1e-9 * abs(max(values)) for v in values].index(True)
+        assert_array_equal(found, (polished, snapped, inside)[good])
+    # All of them zero: the first one is taken, though its value is no more than what is enough.
+    none = BoxQP(
+        "nothing", np.zeros(3), np.zeros(3), np.ones(3), np.zeros(3), np.arange(3), np.zeros(3, int)
+    )
+    assert_allclose(climb(none, DenseSystem(np.eye(3)), 1e-3, never), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_values_that_overflow_end_it(features):
+    _, problems = boxes()
+    X, K, _ = table()
+    system = FeatureSystem(1e200 * X) if features else DenseSystem(1e250 * K)
+    for problem in problems:
+        with np.errstate(all="ignore"):
+            found = climb(problem, system, 1e-3, never)
+        assert np.isfinite(found).all()
+        assert ((found >= problem.lo) & (found <= problem.hi)).all()
+
+
+def test_a_matrix_of_low_rank_is_held_by_its_factors():
+    Z = np.random.default_rng(1).normal(size=(8, 5))
+    for rank, kind in ((4, FeatureSystem), (5, DenseSystem)):  # up to half of the rows
+        K = Z[:, :rank] @ Z[:, :rank].T
+        system = linear_system(GivenGram(K))
+        assert isinstance(system, kind)
+        assert system.order == (rank if kind is FeatureSystem else 8)
+        c = np.arange(8.0)
+        assert_allclose(system.multiply(c), K @ c)
+        assert_allclose(system.square(np.array([5, 1])), K[np.ix_([5, 1], [5, 1])])
+        d = np.random.default_rng(2).uniform(0, 2, 8)
+        assert_allclose(system.factor(d)(c), K @ np.linalg.solve(np.eye(8) + d[:, None] * K, c))
+
+
+def test_a_second_descent_is_not_begun_where_the_start_is_good():
+    K, problems = boxes()
+    gram, problem = GivenGram(K), problems[0]
+    best = InteriorPoint().run(problem, gram, Budget(tol=1e-6), None)
+    again = InteriorPoint().run(problem, gram, Budget(tol=1e-5), best.value)
+    assert_array_equal(again.value, problem.feasible(best.value))
+    other = InteriorPoint().run(problem, gram, Budget(tol=1e-6), problem.start)
+    assert_allclose(other.value, best.value, atol=1e-6)
+    stopped = InteriorPoint().run(problem, gram, Budget(tol=1e-9, monitor=lambda v: True), None)
+    assert stopped.status is Status.INTERRUPTED
+    late = InteriorPoint().run(problem, gram, Budget(tol=1e-9, deadline=0.0), problem.start)
+    assert late.status is Status.TIME_LIMIT
