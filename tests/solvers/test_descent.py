@@ -378,3 +378,12 @@ def test_rounds_of_coordinates_are_counted():
             y = 1.9 * x / 2
         np.testing.assert_allclose(found.x, [x, y], rtol=1e-9)
         assert found.slope == pytest.approx(abs(1 + 1.9 * y - 2 * x))
+
+
+def test_a_round_that_ends_at_just_the_tolerance_is_the_last():
+    # The second coordinate goes to 1, where the first has a slope of ½.
+    hill = QuadraticFunction([[-1.0, 0.5], [0.5, -1.0]], [0.0, 1.0])
+    found = coordinate_ascent(hill, [0.0, 0.0], tol=0.5)
+    assert (found.x.tolist(), found.slope) == ([0.0, 1.0], 0.5)
+    assert (found.status, found.iterations) == ("optimal", 1)
+    assert coordinate_ascent(hill, [0.0, 0.0], tol=0.499).iterations > 1

@@ -159,7 +159,9 @@ def test_costs_are_what_a_solver_used():
 def test_eigenvalues_at_the_edge_of_what_counts():
     tiny = 1e-9
     for share, kept in ((1.0, False), (1.01, True), (0.5, False)):
-        planes = _Planes([QuadraticForm(np.diag([1.0, share * tiny]), np.array([0.0, 2e-6]), 0.0)], 0)
+        planes = _Planes(
+            [QuadraticForm(np.diag([1.0, share * tiny]), np.array([0.0, 2e-6]), 0.0)], 0
+        )
         found = planes._evaluate(np.zeros(0))
         # Kept, the second variable goes to −q/p, and lowers L by q²/2p.
         wanted = -2e-12 / (share * tiny) if kept else 0.0

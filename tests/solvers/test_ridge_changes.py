@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mercer.solvers.ridge_changes import RidgeSmoother, harmless_changes
+from mercer.solvers.ridge_changes import RidgeSmoother, _Spread, harmless_changes
 from mercer.solvers.svm.changed_rows import _greatest_squares, _greatest_sums
 
 N = 9
@@ -106,3 +106,37 @@ def test_sums_of_the_greatest():
         assert bounds[m] == pytest.approx(sum(each[-m:]))
         truth = max(terms[np.ix_(c, c)].sum() for c in combinations(range(6), m))
         assert bounds[m] >= truth - 1e-12
+
+
+def test_more_changes_are_looked_at_where_all_are_harmless():
+    # A hundred rows of a hundredth each: half of the labels may turn, nearly all rows may leave.
+    smoother = RidgeSmoother(np.eye(100), np.full((2, 100), 0.01))
+    y = np.ones(100)
+    leads = np.array([1.0, 0.3])
+    turned = harmless_changes([smoother], y, leads, 1.0, "relabelled")
+    assert turned.tolist() == [49, 14]
+    # The coefficient of each is its target: one that leaves takes its hundredth with it.
+    gone = harmless_changes([smoother], y, leads, 1.0, "removed")
+    assert gone.tolist() == [99, 29]
+    assert harmless_changes([smoother], y, leads, 1.0, "both").tolist() == [49, 14]
+    # Just as many as are looked at first, and one less.
+    for count in (31, 32, 33):
+        leads = np.full(2, 0.02 * count + 0.01)
+        found = harmless_changes([smoother], y, leads, 1.0, "relabelled")
+        assert found.tolist() == [count] * 2
+
+
+def test_what_other_changed_rows_add():
+    # G̃ of two rows that lean on each other by a quarter, and one alone.
+    G = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
+    y = np.array([1.0, -1.0, 2.0])
+    spread = _Spread.of(RidgeSmoother(G, np.zeros((1, 3))), y, 2)
+    np.testing.assert_allclose(spread.left_out, [0.75, -0.75, 2.0])
+    np.testing.assert_allclose(spread.roots, [2.0, 2.0, 1.0])
+    np.testing.assert_allclose(spread.shares, [[0, 0.25, 0.25], [0, 0.25, 0.25], [0, 0, 0]])
+    np.testing.assert_allclose(spread.others(1, 0.0), 0.0)
+    # T = max sᵢ∣lᵢ∣/(1 − qᵢ) = 2, or 2·5 where labels move by 5.
+    np.testing.assert_allclose(spread.others(2, 0.0), [0.25, 0.25, 0.0])
+    np.testing.assert_allclose(spread.others(2, 5.0), [1.25, 1.25, 0.0])
+    close = _Spread.of(RidgeSmoother(np.ones((2, 2)), np.zeros((1, 2))), np.ones(2), 2)
+    assert close.others(2, 0.0) is None  # q = 1 bounds nothing

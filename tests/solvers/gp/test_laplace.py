@@ -176,9 +176,7 @@ def test_the_first_of_the_halved_steps_that_rises_enough(far):
     pi = expit(f)
     step = (Y - pi - a) / (pi * (1 - pi) + 1e-3)
     share = 1.0
-    while posterior(K, f + share * step) < (
-        posterior(K, f) + 1e-4 * share * (Y - pi - a) @ step
-    ):
+    while posterior(K, f + share * step) < (posterior(K, f) + 1e-4 * share * (Y - pi - a) @ step):
         share /= 2
     np.testing.assert_allclose(found.f, f + share * step, rtol=1e-9)
 

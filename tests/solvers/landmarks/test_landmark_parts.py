@@ -453,3 +453,41 @@ def test_parabolas_through_uneven_places():
     assert landmark_newton._lowest(np.array([0.0, 1.0, 2.0]), np.zeros(3)) == 0.0
     flat = np.array([1.0, 0.0, np.nan])
     assert landmark_newton._lowest(np.array([0.0, 1.0, 2.0]), flat) == pytest.approx(2.0, nan_ok=True)  # fmt: skip  # noqa: E501
+
+
+def test_falls_below_rounding_take_whole_steps():
+    loss = SquaredHinge(2)
+    Z, _, run = descent(loss, C=20.0)
+    point = run.evaluate(0.1 * some(Z, loss))
+    assert point.value > 100
+    D = -point.gradient
+    slope = float((point.gradient**2).sum())
+    for share, size in ((0.3, 1.0), (3.0, 2.0)):  # a millionth of the value, which float32 hides
+        short = share * 1e-6 * point.value / slope
+        run.searching = True
+        found = run.step(point, short * D)
+        assert_allclose(found.W - point.W, size * short * D, rtol=1e-6, atol=1e-18)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_a_share_of_the_first_residual_ends_conjugate_steps(loss):
+    Z, labels, run = descent(loss)
+    W = some(Z, loss)
+    point = run.evaluate(W)
+    known = _Refresh(run.preconditioner)
+    counts = []
+    for share in (0.5, 1e-2, 1e-5, 1e-8):
+        before = run.steps
+        D = run.direction(point, lambda R: R, share, known_at(known, point))
+        counts.append(run.steps - before)
+        h = 1e-6
+        change = slope(Z, labels, loss, 2.0, W + h * D) - slope(Z, labels, loss, 2.0, W - h * D)
+        left = change / (2 * h) + point.gradient
+        size = np.sqrt(run.dots(left, left) / run.dots(point.gradient, point.gradient))
+        assert (size <= share + 1e-4).all()
+    assert counts == sorted(set(counts))
+
+
+def known_at(known, point):
+    known.at(point)
+    return known

@@ -278,7 +278,9 @@ def test_the_second_solve_takes_away_what_the_first_has_left():
         system[i] = [v / system[i][i] for v in system[i]]
         for j in range(3):
             if j != i:
-                system[j] = [v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)]
+                system[j] = [
+                    v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)
+                ]
     exact = np.array([float(row[3]) for row in system])
     away = np.abs(once - exact).max()
     assert away > 1e-9 * np.abs(exact).max()

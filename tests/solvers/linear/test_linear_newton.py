@@ -545,3 +545,27 @@ def test_a_start_is_gone_on_from():
     again = LinearNewton(0).solve(problem, gram, Budget(tol=1e-6), first.value)
     assert again.statistics.iterations <= first.statistics.iterations / 2
     np.testing.assert_allclose(again.value.w, first.value.w, atol=1e-6)
+
+
+def test_one_last_step_is_one():
+    found = stages("squares", n=60, d=4, tol=1e-3)
+    found._stage()
+    before, w = found.steps, found.w.copy()
+    found._last_step()
+    assert found.steps - before <= 1
+    assert found.max_iter == before + 1
+    # At the end multipliers are those of the residuals, and weights their sum.
+    beta = soft(found.residual, found.problem.epsilon) / found.problem.D
+    np.testing.assert_allclose(found.beta, beta, atol=1e-9)
+    np.testing.assert_allclose(found.w, extended(found.rows).T @ found.beta, atol=1e-6)
+    assert w.shape == found.w.shape
+
+
+def test_losses_with_a_kink_are_polished_whatever_their_size():
+    found = stages("hinge", n=160, d=120, C=0.1, tol=1e-2)
+    assert not found._is_small()
+    solved = found.solve()
+    assert found.max_iter < sys.maxsize  # the last stage has a limit of its own
+    assert solved.status is Status.OPTIMAL
+    residual = found.problem.p - found.rows.dot(solved.value.w)
+    assert found.problem.violation(residual, solved.value.multipliers) <= 1e-4

@@ -383,3 +383,80 @@ def test_coordinate_ascent(bytes_, gap):
         assert cut.iterations == most
         assert_allclose(cut.product, K @ cut.value, atol=1e-12)
     assert found.iterations <= 4000
+
+
+def test_where_one_is_interrupted_the_rest_is_too():
+    K, problem = table()
+    parts = [(np.arange(60), problem), (np.arange(60), problem), (np.arange(60), problem)]
+    for limits in ({"cache_bytes": 0}, {}):  # each on rows of its own, and all on one matrix
+        asked = []
+
+        def once(violation, asked=asked):
+            asked.append(violation)
+            return len(asked) == 1
+
+        found = BoxQPSolver().solve_all(
+            parts, GivenGram(K), Budget(tol=1e-9, monitor=once, threads=1, **limits)
+        )
+        assert [each.status for each in found] == [Status.INTERRUPTED] * 3
+        assert len(asked) == 1  # nobody is asked again
+
+
+def test_the_better_of_the_last_answer_and_its_multiple():
+    K, problem = table(C=100.0)
+
+    def value(beta):
+        return problem.p @ beta - beta @ K @ beta / 2
+
+    taken = []
+    for wide in (0.25, 0.5, 1.0, 1.5, 3.0):
+        last = qp.classifier(problem.p, np.full(60, 100.0 / wide))
+        for size in (-0.02, 0.005, 0.02, 0.05, 0.1, 0.3):
+            run = on_matrix(K, problem)
+            shape = np.abs(np.random.default_rng(int(1000 * abs(size))).normal(size=60))
+            run.last, run.beta = last, last.feasible(size * problem.p * shape)
+            run.f = K @ run.beta
+            begin, f = run._begin(problem, None)
+            best = max((run.beta, wide * run.beta), key=value)
+            taken.append(bool(value(wide * run.beta) > value(run.beta)))
+            assert_allclose(begin, best, atol=1e-12)
+            assert_allclose(f, K @ begin, atol=1e-9)
+    assert 5 < sum(taken) < len(taken) - 5
+
+
+def test_a_last_answer_outside_of_the_box_has_its_own_product():
+    K, problem = table(C=1.0)
+    run = on_matrix(K, problem)
+    run.last, run.beta = problem, 1.0 * problem.p * np.linspace(0.5, 1.5, 60)
+    run.beta = qp.classifier(problem.p, np.full(60, 9.0)).feasible(run.beta)
+    run.f = K @ run.beta
+    begin, f = run._begin(problem, None)
+    assert np.abs(begin).max() <= 1.0
+    assert_allclose(f, K @ begin, atol=1e-12)
+
+
+def test_the_greatest_value_on_the_diagonal():
+    K, problem = table(10)
+    scaled = K * np.outer(np.arange(1.0, 11.0), np.arange(1.0, 11.0))
+    assert on_matrix(scaled, problem).greatest == pytest.approx(100.0)
+    assert on_matrix(-scaled, problem).greatest == pytest.approx(100.0)
+    assert on_matrix(-scaled, problem).diag.dtype == np.float32
+
+
+def test_working_sets_grow_where_more_is_free(monkeypatch):
+    monkeypatch.setattr(smo, "WORKING_SET", 8)
+    monkeypatch.setattr(smo, "LARGE_WORKING_SET", 16)
+    for kind, C, size in (("tube", 1e6, 16), ("classes", 1e-3, 8)):
+        K, problem = table(kind=kind, C=C)
+        run = _WorkingSetRun(problem, GivenGram(K + 0.1 * np.eye(60)), Budget(), None, True)
+        assert run.size == 8
+        found = run.solve()
+        free = np.count_nonzero((found.value > problem.lo) & (found.value < problem.hi))
+        assert bool(free > 8) == (size == 16)
+        assert run.size == size
+    # Blocks have to fit the budget: 8 × 8 numbers are all that there is room for.
+    K, problem = table(kind="tube", C=1e6)
+    run = _WorkingSetRun(problem, GivenGram(K + 0.1 * np.eye(60)), Budget(), None, True)
+    run.most = 8
+    run.solve()
+    assert run.size == 8

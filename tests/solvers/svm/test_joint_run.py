@@ -217,3 +217,14 @@ def test_few_points_where_there_are_many_rows(monkeypatch):
     for most, size in ((60 * 40, 40), (60, 32)):
         monkeypatch.setattr(multiclass_smo, "_MOST_VALUES", most)
         assert _JointRun(problem, GivenGram(K), Budget(), None, 512).size == size
+
+
+def test_rounding_goes_by_the_longest_rows():
+    _, problem, _ = run_of(CrammerSinger)
+    lengths = np.linspace(1.0, 100.0, 30)
+    K = table()[0] * np.outer(lengths, lengths)
+    run = _JointRun(problem, GivenGram(K, Definite.POSITIVE), Budget(), None, 512)
+    assert_allclose(run.lengths, lengths)
+    run.alpha = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
+    largest = max(lengths @ np.abs(column) for column in run.alpha.T) * 100.0
+    assert run._rounding() == pytest.approx(2.0**-52 * 0.1 * largest)
