@@ -57,7 +57,7 @@ class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
         # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
         # does not depend on it.
         noise = np.random.default_rng(0).uniform(-1, 1, len(b))
-        shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
+        shifted = b + 1e-10 * float(np.abs(b).max(initial=1e-300)) * noise
         r = shifted - Q @ _near(low, high, Q, shifted)
         rows = _basis(Q, np.abs(r))
         B = linalg.inv(Q[rows])
@@ -291,7 +291,7 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
             weights = problem.penalty.curvature(r)
             H = (A * weights[:, None]).T @ A
             # Rows beyond the bend have no curvature; a trace of all rows keeps the step finite.
-            H += 1e-10 * max(float(weights.max(initial=0.0)), 1.0) * (A.T @ A)
+            H += 1e-10 * float(weights.max(initial=1.0)) * (A.T @ A)
             direction = shortest(H, slopes)
             fall = float(slopes @ direction)
             if fall <= max(1e-2 * budget.tol**2 * value, least):
