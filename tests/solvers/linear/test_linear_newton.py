@@ -569,3 +569,13 @@ def test_losses_with_a_kink_are_polished_whatever_their_size():
     assert solved.status is Status.OPTIMAL
     residual = found.problem.p - found.rows.dot(solved.value.w)
     assert found.problem.violation(residual, solved.value.multipliers) <= 1e-4
+
+
+def test_without_any_step_nothing_is_reached():
+    found = stages("squares", n=60, max_iter=0)
+    gain = 1 / found.problem.D
+    beta = gain * soft(found.residual, found.problem.epsilon)
+    total = extended(found.rows).T @ beta
+    assert not found._minimise(found.residual, gain, total, np.inf, 1e9)
+    assert found.steps == 0
+    assert not found.w.any()

@@ -100,3 +100,38 @@ def test_columns_that_depend_get_a_trace_of_their_mean():
     w = np.array([1.0, 1.0])
     assert signed_newton(0.0, 0.0, np.outer(v, v), 5.0 * v, w)
     np.testing.assert_allclose(w, [1.0 + 0.4, 1.0 + 0.8], rtol=1e-3)
+
+
+def plain_step(l1, l2, H, q, w):
+    """Return the weights that the description leads to, and whether the minimum was reached."""
+    used = np.flatnonzero(w)
+    signs = np.sign(w[used])
+    best = np.linalg.solve(H[np.ix_(used, used)] + l2 * np.eye(len(used)), q[used] - l1 * signs)
+    crossed = best * signs <= 0
+    all_at_once, first = w.copy(), w.copy()
+    all_at_once[used] = np.where(crossed, 0.0, best)
+    if crossed.any():
+        shares = np.array([o / (o - b) if c else 1.0 for o, b, c in zip(w[used], best, crossed, strict=True)])  # fmt: skip  # noqa: E501
+        at = shares.min()
+        first[used] = np.where(shares == at, 0.0, w[used] + at * (best - w[used]))
+    for trial in (all_at_once, first):
+        if value(l1, l2, H, q, trial) <= value(l1, l2, H, q, w):
+            return trial, not crossed.any(), trial is first
+    return w, False, False
+
+
+def test_steps_are_those_of_the_description():
+    taken = []
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        A = random.normal(size=(5, 4)) @ random.normal(size=(4, 4))
+        H, q, w = A.T @ A, 3 * random.normal(size=4), 2 * random.normal(size=4)
+        w[random.integers(4)] *= random.integers(2)
+        l1, l2 = random.uniform(0, 2), random.uniform(0, 0.1)
+        wanted, reached, cut = plain_step(l1, l2, H, q, w)
+        found = w.copy()
+        assert signed_newton(l1, l2, H, q, found) == reached
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+        np.testing.assert_array_equal(found == 0, wanted == 0)
+        taken.append((reached, cut))
+    assert len(set(taken)) == 3  # the minimum, all zeros at once, and the first one

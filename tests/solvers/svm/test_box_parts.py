@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer import RBF, Gram
 from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
@@ -383,6 +384,21 @@ def test_coordinate_ascent(bytes_, gap):
         assert cut.iterations == most
         assert_allclose(cut.product, K @ cut.value, atol=1e-12)
     assert found.iterations <= 4000
+    # However many calls it takes, the steps are those that are left.
+    for most in range(0, found.iterations, max(1, found.iterations // 9)):
+        cut = KernelCoordinateAscent().run(problem, gram, limits.but(max_iter=most), None)
+        assert cut.iterations == most
+
+
+@pytest.mark.parametrize(("bytes_", "whole"), [(8 * 3600, True), (8 * 3600 - 1, False)])
+def test_the_whole_matrix_is_held_where_it_fits(bytes_, whole):
+    _, box = table()
+    problem = UnbiasedQP(box.name, box.p, box.lo, box.hi, box.start, box.row, box.group)
+    gram = Gram(RBF(gamma=0.3), np.random.default_rng(0).normal(size=(60, 3)))
+    found = KernelCoordinateAscent().solve(problem, gram, Budget(tol=1e-4, cache_bytes=bytes_))
+    assert found.status is Status.OPTIMAL
+    much = KernelCoordinateAscent().solve(problem, gram, Budget(tol=1e-4))
+    assert (found.statistics.evaluations == much.statistics.evaluations) is whole
 
 
 def test_where_one_is_interrupted_the_rest_is_too():
@@ -460,3 +476,9 @@ def test_working_sets_grow_where_more_is_free(monkeypatch):
     run.most = 8
     run.solve()
     assert run.size == 8
+
+
+def test_which_answers_are_made_exact():
+    for n, tol, fine in ((200, 1e-2, True), (201, 1e-2, False), (200, 1.1e-2, False), (201, 1.0, False)):  # fmt: skip  # noqa: E501
+        problem = qp.classifier(np.where(np.arange(n) % 2, 1.0, -1.0), np.ones(n))
+        assert BoxQPSolver()._is_fine(problem, Budget(tol=tol)) is fine

@@ -1,5 +1,7 @@
 """One run of the joint multi-class solver taken apart: each number by its formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -228,3 +230,21 @@ def test_rounding_goes_by_the_longest_rows():
     run.alpha = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
     largest = max(lengths @ np.abs(column) for column in run.alpha.T) * 100.0
     assert run._rounding() == pytest.approx(2.0**-52 * 0.1 * largest)
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+def test_gaps_of_problems_with_biases(make):
+    K, problem = stated(make)
+    biases = np.array([0.5, -1.0, 0.25])
+    problem = replace(problem, biases=biases, free=False)
+    start = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
+    run = _JointRun(problem, GivenGram(K, Definite.POSITIVE), Budget(), start, 512)
+    assert_allclose(run.f, K @ run.alpha + biases, atol=1e-12)
+    judged = problem.judge(run.alpha, K @ run.alpha)
+    assert run._relative_gap() == pytest.approx(judged.relative_gap)
+    assert run._dual() == pytest.approx(judged.dual)
+    found = run.outcome(Status.STALLED)
+    assert_allclose(found.product, K @ run.alpha, atol=1e-12)
+    assert found.details["relative_gap"] == pytest.approx(judged.relative_gap)
+    assert found.details["nonconvex"] is False
+    assert found.iterations == 0

@@ -252,3 +252,30 @@ def test_values_of_the_dual_after_each_step():
         np.testing.assert_array_equal(few.alphas, trace.alphas[:4])
         whole = optimize.smo(K, Y, 2.0, fit_intercept=bias, tol=1e-3, max_iter=len(trace))
         assert (len(whole), whole.status) == (len(trace), "optimal")
+
+
+def test_curvatures_of_pairs_have_both_values_and_what_is_between_them():
+    # Gaps 2 and 3 with curvatures 1 + 4 − 2·2 = 1 and 1 + 4 + 2·1 = 7: the first gains more.
+    y, E = [1.0, -1.0, -1.0], [-1.0, 1.0, 2.0]
+    matrix = np.array([[1.0, 2.0, -1.0], [2.0, 4.0, 0.0], [-1.0, 0.0, 4.0]])
+    run = by_hand([0.0] * 3, E, y, matrix=matrix)
+    assert run.choose(1e-3) == (0, 1)
+    run.step(0, 1)
+    # α₁ grows by gap/curvature = 2, up to C = 1, and α₀ with it.
+    assert run.unclipped == [2.0]
+    assert run.intervals == [(0.0, 1.0)]
+    assert run.alpha.tolist() == [1.0, 1.0, 0.0]
+    np.testing.assert_allclose(run.E, np.array(E) + matrix[0] - matrix[1])
+    # Of the same label one grows by what the other loses.
+    run = by_hand([0.75, 0.5], [1.0, -1.0], [1.0, 1.0], matrix=np.array([[1.0, 0.5], [0.5, 2.0]]))
+    run.step(1, 0)
+    assert run.intervals == [(0.25, 1.0)]
+    assert run.unclipped == [0.75 - 2.0 / 2.0]
+    assert run.alpha.tolist() == [0.25, 1.0]
+    assert run.steps == [-0.5]
+    alone = by_hand([0.5, 0.5], [1.0, -0.5], [1.0, -1.0], bias=False, matrix=np.diag([4.0, 0.0]))
+    alone.step(0, 0)
+    assert alone.alpha.tolist() == [0.25, 0.5]
+    alone.step(1, 1)  # without curvature it goes to its end
+    assert alone.alpha.tolist() == [0.25, 0.0]
+    assert alone.intervals == [(0.0, 1.0)] * 2
