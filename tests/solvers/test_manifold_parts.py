@@ -222,8 +222,8 @@ def test_a_column_that_is_good_enough_stays():
 def test_two_problems_are_judged_by_the_worse():
     K, _, problem = table()
     rough = ManifoldProblem(
-        problem.rows, 100 * problem.y**3, problem.weights, problem.penalty, problem.roughness, False,
-        True,
+        problem.rows, 100 * problem.y**3, problem.weights, problem.penalty, problem.roughness,
+        False, True,
     )  # fmt: skip
     gram = GivenGram(K, Definite.POSITIVE)
     for order in ([problem, rough], [rough, problem]):

@@ -139,6 +139,6 @@ def test_the_usual_grid():
     grid = usual_alphas(spectrum)
     assert len(grid) == 57
     assert grid[-1] == pytest.approx(500.0)
-    assert grid[0] == pytest.approx(max(5e-12, 10 * spectrum.rounding))
+    assert grid[0] == pytest.approx(max(5e-12, 10 * spectrum.rounding), rel=1e-9, abs=0)
     np.testing.assert_allclose(grid[1:] / grid[:-1], grid[1] / grid[0])
     assert len(usual_alphas(spectrum, 3)) == 3

@@ -69,9 +69,9 @@ def test_checks_are_in_float64(kind):
         assert run.refreshes == count
     run.check()
     assert run.refreshes == 2  # nothing moved
-    assert run.rounding() == pytest.approx(2.0**-52 * np.abs(run.beta).sum())
+    assert run.rounding() == pytest.approx(2.0**-52 * np.abs(run.beta).sum(), rel=1e-9, abs=0)
     run.greatest = 8.0
-    assert run.rounding() == pytest.approx(2.0**-49 * np.abs(run.beta).sum())
+    assert run.rounding() == pytest.approx(2.0**-49 * np.abs(run.beta).sum(), rel=1e-9, abs=0)
 
 
 def test_sizes_of_working_sets():

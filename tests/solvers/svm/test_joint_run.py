@@ -48,9 +48,9 @@ def test_values_gaps_and_rounding(make):
     assert run._measure() == pytest.approx(run.wrong.max())
     assert run.best_gap == run._relative_gap()
     weights = np.abs(run.alpha).sum(axis=0).max()  # all k(x, x) are 1
-    assert run._rounding() == pytest.approx(2.0**-52 * max(1.0, 0.1 * weights))
+    assert run._rounding() == pytest.approx(2.0**-52 * max(1.0, 0.1 * weights), rel=1e-9, abs=0)
     run.alpha *= 1e6
-    assert run._rounding() == pytest.approx(2.0**-52 * 1e5 * weights)
+    assert run._rounding() == pytest.approx(2.0**-52 * 1e5 * weights, rel=1e-9, abs=0)
     assert first._rounding() == 2.0**-52
     assert not first.alpha.any()
     assert not first.f.any()
@@ -229,7 +229,7 @@ def test_rounding_goes_by_the_longest_rows():
     assert_allclose(run.lengths, lengths)
     run.alpha = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
     largest = max(lengths @ np.abs(column) for column in run.alpha.T) * 100.0
-    assert run._rounding() == pytest.approx(2.0**-52 * 0.1 * largest)
+    assert run._rounding() == pytest.approx(2.0**-52 * 0.1 * largest, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
