@@ -229,3 +229,19 @@ def test_few_rounds_have_the_bounds_of_their_planes():
         assert upper - g < before
         before = upper - g
     assert before <= 1e-9 * 2
+
+
+def test_programs_have_multipliers_of_what_there_is():
+    # min x + 2y, x = 3, y = 1: equalities alone; and x ≥ 3, y ≥ 1: inequalities alone.
+    cost = Affine([[1.0, 2.0]])
+    equal = constrained_programs.solve(
+        ConstrainedProblem(cost, equalities=Affine(np.eye(2), [3.0, 1.0]))
+    )
+    assert_allclose(equal.x, [3.0, 1.0])
+    assert equal.lambda_.shape == (0,)
+    assert_allclose(equal.nu, [-1.0, -2.0])
+    above = constrained_programs.solve(ConstrainedProblem(cost, Affine(-np.eye(2), [-3.0, -1.0])))
+    assert_allclose(above.x, [3.0, 1.0])
+    assert above.nu.shape == (0,)
+    assert_allclose(above.lambda_, [1.0, 2.0])
+    assert above.certificate.gap == pytest.approx(0.0, abs=1e-9)

@@ -448,3 +448,12 @@ def test_exact_fits_end_at_once(most):
     assert found.iterations == min(most, 1)
     assert found.status == ("optimal" if most else "max_iter")
     np.testing.assert_allclose(found.value.x, np.arange(4.0), atol=1e-9)
+
+
+def test_residuals_of_zero_have_the_largest_weight_there_is():
+    # More than half of the rows are met exactly, so that the median residual is 0.
+    Q = np.array([[1.0], [0.0], [0.0], [0.0], [0.0]])
+    assert parts._near(-1.0, 1.0, Q, np.array([2.0, 0.0, 0.0, 0.0, 1.0])) == pytest.approx([2.0])
+    assert len(parts._independent_columns(np.zeros((4, 2)))) == 0
+    tiny = 1e-30 * A
+    assert len(parts._independent_columns(tiny)) == 4

@@ -471,3 +471,42 @@ def test_a_second_descent_is_not_begun_where_the_start_is_good():
     assert stopped.status is Status.INTERRUPTED
     late = InteriorPoint().run(problem, gram, Budget(tol=1e-9, deadline=0.0), problem.start)
     assert late.status is Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+def test_a_face_in_other_units(unit):
+    K, problems = boxes(C=50.0)
+    for problem in (problems[0], problems[2], problems[3]):
+        beta = problem.feasible(0.3 * problem.lo + 0.7 * problem.hi)
+        scaled = BoxQP(
+            "scaled", unit * problem.p, problem.lo, problem.hi, problem.start, problem.row,
+            problem.group, problem.groups,
+        )  # fmt: skip
+        one = interior._polished(problem, DenseSystem(K), beta, never)
+        other = interior._polished(scaled, DenseSystem(unit * K), beta, never)
+        assert_allclose(other, one, atol=1e-5)
+        assert_allclose(np.bincount(problem.group, other), problem.sums, atol=1e-6)
+
+
+def test_as_many_steps_as_rounding_needs():
+    K, problems = boxes()
+    for problem in problems:
+        run = interior._InteriorRun(problem, DenseSystem(K))
+        asked = []
+
+        def count(asked=asked):
+            asked.append(1)
+            return False
+
+        beta = run.solve(count)
+        assert 5 <= len(asked) <= 40
+        f = K @ np.bincount(problem.row, beta, len(K))
+        assert problem.violation(problem.feasible(run.snapped(1e-9)), f) <= 1e-5
+        # The faults of the best iterate: multipliers of the bounds explain all slopes.
+        slope = problem.p - f[problem.row] - run.bias[problem.group]
+        assert run.fault <= 1e-9
+        assert np.abs(slope + run.low - run.high).max() <= 1e-6
+        # A stop at once leaves the start.
+        first = interior._InteriorRun(problem, DenseSystem(K))
+        begin = first.beta.copy()
+        assert_array_equal(first.solve(lambda: True), begin)

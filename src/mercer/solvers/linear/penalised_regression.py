@@ -201,8 +201,8 @@ def _independent_columns(A: Array) -> IntArray:
     """Return columns that span the same space as all of them."""
     norms = np.sqrt((A * A).sum(axis=0))
     _, R, pivots = linalg.qr(A / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
-    sizes = np.abs(np.diagonal(R))
-    kept = sizes > max(A.shape) * np.finfo(float).eps * sizes.max(initial=0.0)
+    sizes = np.abs(np.diagonal(R))  # the first is 1, the length of a column, or 0
+    kept = sizes > max(A.shape) * np.finfo(float).eps
     return np.sort(pivots[: len(sizes)][kept])
 
 
