@@ -2,6 +2,7 @@
 
 import math
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -605,3 +606,8 @@ def test_steps_of_one_third_do_not_correct_the_curvature():
         climb(hill, [np.zeros(1)], WIDE[:1], Budget(tol=1e-12, max_iter=3))
         assert hill.asked[1] == pytest.approx(slope / 2)
         assert hill.asked[2] - hill.asked[1] == pytest.approx(moved)
+
+
+def test_small_matrices_have_one_thread():
+    assert not isinstance(evidence_module.few_threads(512), nullcontext)
+    assert isinstance(evidence_module.few_threads(513), nullcontext)

@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -581,3 +582,27 @@ def test_without_any_step_nothing_is_reached():
     assert not found._minimise(found.residual, gain, total, np.inf, 1e9)
     assert found.steps == 0
     assert not found.w.any()
+
+
+def test_the_second_solve_of_a_wide_system_brings_digits():
+    # (I + gXᵀX)s = r with g = 10¹²: exactly, by elimination in rational numbers.
+    X, _, random = data(3, 5)
+    gradient, gain = random.normal(size=5), np.full(3, 1e12)
+    system = [
+        [Fraction(int(i == j)) + 10**12 * sum(Fraction(row[i]) * Fraction(row[j]) for row in X.tolist()) for j in range(5)]
+        + [Fraction(gradient.tolist()[i])]
+        for i in range(5)
+    ]  # fmt: skip  # noqa: E501
+    for i in range(5):
+        system[i] = [v / system[i][i] for v in system[i]]
+        for j in range(5):
+            if j != i:
+                system[j] = [
+                    v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)
+                ]
+    exact = np.array([float(row[5]) for row in system])
+    found = newton._newton_step(DesignRows(X), np.arange(3), gain, gradient, 2000)
+    root = np.sqrt(gain)
+    once = gradient - X.T @ (root * np.linalg.solve(np.eye(3) + np.outer(root, root) * (X @ X.T), root * (X @ gradient)))  # fmt: skip  # noqa: E501
+    assert np.abs(found - exact).max() <= 1e-14 * np.abs(gradient).max()
+    assert np.abs(once - exact).max() <= 1e-10 * np.abs(gradient).max()

@@ -14,7 +14,7 @@ from mercer.kernels.definite import Definite
 from mercer.problems import qp
 from mercer.problems.unbiased import UnbiasedQP
 from mercer.solvers.base import Budget, Outcome, Status
-from mercer.solvers.svm import box_qp, smo
+from mercer.solvers.svm import box_parts, box_qp, smo
 from mercer.solvers.svm.box_parts import _ends, _pieces
 from mercer.solvers.svm.box_qp import BoxQPSolver, Scratch, _OnMatrix, share_matrix
 from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
@@ -482,3 +482,63 @@ def test_which_answers_are_made_exact():
     for n, tol, fine in ((200, 1e-2, True), (201, 1e-2, False), (200, 1.1e-2, False), (201, 1.0, False)):  # fmt: skip  # noqa: E501
         problem = qp.classifier(np.where(np.arange(n) % 2, 1.0, -1.0), np.ones(n))
         assert BoxQPSolver()._is_fine(problem, Budget(tol=tol)) is fine
+
+
+class CountedSteps(_WorkingSetRun):
+    """Counts its working sets."""
+
+    count = 0
+
+    def step(self, active, extremes, violation):
+        self.count += 1
+        return super().step(active, extremes, violation)
+
+
+@pytest.mark.parametrize("kind", ["classes", "tube", "nu"])
+def test_rounds_are_counted(kind):
+    K, problem = table(kind=kind)
+    run = CountedSteps(problem, GivenGram(K, Definite.POSITIVE), Budget(tol=1e-6), None, True)
+    found = run.solve()
+    assert found.details["rounds"] == run.count > 1
+    assert found.details["refreshes"] == run.refreshes > 0
+    assert found.details["nonconvex"] is False
+
+
+@pytest.mark.parametrize(("megabytes", "rows"), [(0, 0), (40, 2), (200, 140)])
+def test_what_working_sets_leave_of_the_budget_is_for_rows(megabytes, rows, monkeypatch):
+    K, problem = table()
+    given = []
+    plain = smo.row_products
+
+    def noted(gram, room, threads):
+        given.append(room)
+        return plain(gram, room, threads)
+
+    monkeypatch.setattr(smo, "row_products", noted)
+    SMO().run(problem, GivenGram(K), Budget(cache_bytes=megabytes << 20), None)
+    # Blocks of 8·min(2048, √(budget/32))² bytes, and 28 MB on their way.
+    most = max(64, math.isqrt((megabytes << 20) // 32))
+    spare = (megabytes << 20) - 8 * min(2048, most) ** 2 - (28 << 20)
+    assert given == [max(0, spare)]
+    assert given[0] >> 20 == rows
+
+
+@pytest.mark.parametrize(("extra", "shared"), [(0, False), (2, True)])
+def test_threads_share_several_problems_where_that_pays(extra, shared, monkeypatch):
+    # 40 problems of 100 rows have 400,000 cells: up to there one call does.
+    K, _ = table(102)
+    signs = np.where(np.arange(100) % 2, 1.0, -1.0)
+    parts = [(np.arange(100), qp.classifier(signs, np.full(100, 1e-3)))] * 40
+    if extra:
+        parts = [*parts[:39], (np.arange(102), qp.classifier(np.r_[signs, 1, -1], np.full(102, 1e-3)))]  # fmt: skip  # noqa: E501
+    groups = []
+    plain = box_parts._parallel.run
+
+    def noted(task, items, threads):
+        groups.append([len(item) for item in items])
+        return plain(task, items, threads)
+
+    monkeypatch.setattr(box_parts._parallel, "run", noted)
+    found = box_parts.solve_together(parts, K, np.arange(102), Budget(tol=1e-3), 2)
+    assert groups == ([[20, 20]] if shared else [])
+    assert all(each.status is Status.OPTIMAL for each in found)
