@@ -611,3 +611,15 @@ def test_steps_of_one_third_do_not_correct_the_curvature():
 def test_small_matrices_have_one_thread():
     assert not isinstance(evidence_module.few_threads(512), nullcontext)
     assert isinstance(evidence_module.few_threads(513), nullcontext)
+
+
+def test_the_first_step_is_the_gradient_where_that_is_short():
+    for away in ([0.1, 0.0], [0.0, -0.2]):
+        start = np.add(TOP, away)
+        hill = bowl()
+        maximise(hill.both, [start], WIDE, budget=Budget(max_iter=2))
+        np.testing.assert_allclose(hill.asked[1], start - Q @ (start - TOP), rtol=1e-9)
+    steep, start = bowl(), np.add(TOP, [4.0, 0.0])
+    maximise(steep.both, [start], WIDE, budget=Budget(max_iter=2))
+    # A slope of (−12, −4) is made one of 1.
+    np.testing.assert_allclose(steep.asked[1], start - [1.0, 1 / 3], rtol=1e-9)

@@ -25,6 +25,7 @@ from mercer.solvers.landmarks.landmark_preconditioner import (
 )
 from mercer.solvers.landmarks.landmark_ridge import (
     LandmarkConjugateGradients,
+    _RidgeDescent,
     is_direct,
     normal_matrix,
     solve_targets,
@@ -491,3 +492,31 @@ def test_a_share_of_the_first_residual_ends_conjugate_steps(loss):
 def known_at(known, point):
     known.at(point)
     return known
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_corrections_of_ridge_end_at_their_goal(constant):
+    _, Y, Z, gram, _ = ridge(constant)
+    both = np.column_stack([Z, np.ones(len(Z))]) if constant else Z
+    problem = LandmarkRidge(0.1, constant, 2)
+    system = both.T @ both + 0.1 * np.diag([*np.ones(12), *([0.0] if constant else [])])
+    unit = np.eye(len(system))
+    counts = []
+    for share in (0.5, 1e-2, 1e-4):
+        run = _RidgeDescent(problem, gram, Budget(tol=1e-9), unit, False)
+        run.precise = True
+        residual = both.T @ Y
+        size = np.sqrt((residual * run.precondition(residual)).sum(axis=0))
+        found = run.correction(residual, share * size, size**2)
+        left = residual - system @ found
+        after = np.sqrt((left * run.precondition(left)).sum(axis=0))
+        assert (after <= share * size * (1 + 1e-6)).all()
+        counts.append(run.steps)
+        assert run.status is Status.OPTIMAL
+    assert counts == sorted(set(counts))
+    # As many steps as the budget has, and no more.
+    for most in (1, 2):
+        run = _RidgeDescent(problem, gram, Budget(tol=1e-9, max_iter=most), unit, False)
+        run.precise = True
+        run.correction(residual, 1e-6 * size, size**2)
+        assert (run.steps, run.status) == (most, Status.MAX_ITER)

@@ -588,11 +588,12 @@ def test_the_second_solve_of_a_wide_system_brings_digits():
     # (I + gXᵀX)s = r with g = 10¹²: exactly, by elimination in rational numbers.
     X, _, random = data(3, 5)
     gradient, gain = random.normal(size=5), np.full(3, 1e12)
-    system = [
-        [Fraction(int(i == j)) + 10**12 * sum(Fraction(row[i]) * Fraction(row[j]) for row in X.tolist()) for j in range(5)]
-        + [Fraction(gradient.tolist()[i])]
-        for i in range(5)
-    ]  # fmt: skip  # noqa: E501
+    rows, right = [[Fraction(v) for v in row] for row in X.tolist()], gradient.tolist()
+
+    def entry(i, j):
+        return Fraction(int(i == j)) + 10**12 * sum(row[i] * row[j] for row in rows)
+
+    system = [[entry(i, j) for j in range(5)] + [Fraction(right[i])] for i in range(5)]
     for i in range(5):
         system[i] = [v / system[i][i] for v in system[i]]
         for j in range(5):

@@ -282,7 +282,7 @@ def test_it_ends_at_the_first_step_that_meets_both_conditions(classes, size):
         value = view.loss + problem.penalty(W)
         gaps.append((value - problem.dual_value(view.beta, V, slopes)) / value)
         shares.append(float(problem.violations(W, slopes).max()) / total)
-    for tol in np.geomspace(1e-9, 1.0, 37):
+    for tol in np.geomspace(1e-9, 1.0, 19):
         met = [gap <= SHARPNESS * tol and share <= tol for gap, share in zip(gaps, shares, strict=True)]  # fmt: skip  # noqa: E501
         found = ProximalNewton().run(problem, gram, Budget(tol), None)
         if True in met:
@@ -314,3 +314,28 @@ def test_hessians_ask_for_the_memory_that_they_take(monkeypatch):
     view = problem.with_best_bias(X @ W)
     proximal.hessian(problem, view, columns, everything(W))
     assert asked == [8 * W.size**2]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("small", [0, 400])
+def test_steps_that_are_too_long_are_cut_until_the_objective_falls(small, classes):
+    cut = 0
+    for seed in range(6):
+        problem, _, X, W = case(60, 5, classes, seed=seed)
+        start = 12 * W  # far out, where the losses hardly bend
+        run = proximal._Steps(problem, X, start, Budget(), ProximalNewton(small_system=small))
+        for _ in range(4):
+            V = X.T @ run.view.beta
+            value = run.view.loss + problem.penalty(run.W)
+            before = run.W.copy()
+            if not run._step(problem.slopes(run.W, V), V, value, 1e-3):
+                break
+            after = problem.with_best_bias(X @ run.W).loss + problem.penalty(run.W)
+            assert after < value
+            np.testing.assert_allclose(run.F, X @ run.W, atol=1e-9)
+            # The whole step is where the model is lowest; a part of it is a halved one.
+            model = proximal._HessianModel(problem, problem.with_best_bias(X @ before), X, everything(before))  # fmt: skip  # noqa: E501
+            best = model.minimise(before.T.ravel(), V.T.ravel(), 1e-9).reshape(before.T.shape).T
+            share = np.vdot(run.W - before, best - before) / np.vdot(best - before, best - before)
+            cut += share < 0.9
+    assert cut > 0

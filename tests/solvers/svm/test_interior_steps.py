@@ -1,6 +1,7 @@
 """The interior-point method taken apart: each formula by hand, one step by a dense system."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_a_matrix_of_zeros_starts_too():
 def test_values_gaps_and_merits_by_hand():
     K, problems = boxes()
     random = np.random.default_rng(2)
-    for problem in [*problems, widened(problems[0])]:
+    for problem in [*problems, widened(problems[1], low=True), widened(problems[0])]:
         run = interior._InteriorRun(problem, DenseSystem(K))
         beta = random.uniform(0.2, 1.0, len(problem))
         c = np.bincount(problem.row, beta, len(K))
@@ -125,6 +126,13 @@ def test_values_gaps_and_merits_by_hand():
         2.0 / (np.abs(run.beta).sum() * least)
     )
     assert run.merit(none, none + least, np.zeros(1), 0.0) == pytest.approx(1.0)
+    run.diagonal = 8.0
+    assert run.merit(none, none + 8 * least, np.zeros(1), 0.0) == pytest.approx(1.0)
+    # Nothing at all is compared with the least of numbers.
+    run.beta = none
+    assert run.merit(none, none, np.zeros(1), 1e-300) == pytest.approx(1.0)
+    assert run.merit(none, none + 1e-300, np.zeros(1), 0.0) == pytest.approx(1.0)
+    assert run.merit(none, none, np.full(1, 1e-300), 0.0) == pytest.approx(1.0)
 
 
 def test_the_reach_is_the_way_to_the_nearest_bound():
@@ -415,8 +423,12 @@ def test_without_any_scale_it_starts_at_one():
 
 def test_the_best_of_three_candidates():
     K, problems = boxes(C=0.5)
-    for problem in problems:
-        system = DenseSystem(K)
+    nothing = BoxQP(
+        "nothing", np.zeros(3), np.zeros(3), np.ones(3), np.r_[1.0, 1.0, 0.0], np.arange(3),
+        np.zeros(3, int),
+    )  # fmt: skip
+    cases = [(problem, DenseSystem(K)) for problem in problems]
+    for problem, system in [*cases, (nothing, DenseSystem(np.zeros((3, 3))))]:
         run = interior._InteriorRun(problem, system)
         inside = problem.feasible(run.solve(never))
         snapped = problem.feasible(run.snapped(1e-3))
@@ -510,3 +522,37 @@ def test_as_many_steps_as_rounding_needs():
         first = interior._InteriorRun(problem, DenseSystem(K))
         begin = first.beta.copy()
         assert_array_equal(first.solve(lambda: True), begin)
+
+
+def test_tolerances_that_are_met_exactly_are_met():
+    K, problems = boxes()
+    problem, gram = problems[0], GivenGram(K)
+    rough = 0.5 * climb(problem, DenseSystem(K), 1e-9, never)
+    first = judged(problem, gram, rough, Budget())
+    tol, share = first.details["violation"], problem.gap(rough, first.product).relative()
+    assert judged(problem, gram, rough, Budget(tol=tol)).status == "optimal"
+    assert judged(problem, gram, rough, Budget(tol=tol, gap=share)).status == "optimal"
+    # A gap alone does not make an answer of what breaks its conditions.
+    assert judged(problem, gram, rough, Budget(tol=tol / 2, gap=9 * share)).status == "stalled"
+
+
+def test_numbers_that_are_none_have_no_factor_or_none_that_is_a_number():
+    _, K, _ = table()
+    K[0, 0] = np.nan
+    for system in (DenseSystem(K), FeatureSystem(K[:, :2])):
+        with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
+            assert np.isnan(system.factor(np.ones(9))(np.ones(9))).any()
+
+
+def test_a_box_alike_on_both_sides_begins_at_its_low_end():
+    box = np.full(2, 5.0)  # and the scale of an answer is 1
+    problem = BoxQP("by hand", np.ones(2), -box, box, np.zeros(2), np.arange(2), np.zeros(2, int))
+    run = interior._InteriorRun(problem, DenseSystem(np.eye(2)))
+    assert_allclose(run.beta, -4.0)
+    assert run.products == 4
+
+
+def test_features_up_to_256_are_few():
+    X = np.random.default_rng(0).normal(size=(300, 257))
+    assert linear_system(FeatureGram.of_rows(X[:, :256])).order == 256
+    assert isinstance(linear_system(FeatureGram.of_rows(X)), DenseSystem)
