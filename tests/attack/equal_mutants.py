@@ -620,5 +620,10 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "return 400 * gram.shape[0] <= cache_bytes  # 25 numbers for each of two variables a row",
         "0 → 1",
     ): "the matrix is square",
+    (
+        "solvers/svm/interior.py",
+        "n = int(problem.row.max()) + 1",
+        "max → min",
+    ): "sums by rows have a place for each row in use, whatever the least number of places",
 }
 """(module, line as it is written, change) → why the answers are the same."""

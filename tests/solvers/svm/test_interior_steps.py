@@ -556,3 +556,30 @@ def test_features_up_to_256_are_few():
     X = np.random.default_rng(0).normal(size=(300, 257))
     assert linear_system(FeatureGram.of_rows(X[:, :256])).order == 256
     assert isinstance(linear_system(FeatureGram.of_rows(X)), DenseSystem)
+
+
+def test_faces_that_are_too_large_stay_as_they_are(monkeypatch):
+    K, problems = boxes(C=50.0)
+    problem = problems[0]
+    beta = problem.feasible(0.3 * problem.lo + 0.7 * problem.hi)
+    free = np.count_nonzero((beta > problem.lo) & (beta < problem.hi))
+    assert free > 3
+    monkeypatch.setattr(interior, "_MOST_FREE", free - 1)
+    assert_array_equal(interior._polished(problem, DenseSystem(K), beta, never), beta)
+    monkeypatch.setattr(interior, "_MOST_FREE", free)
+    moved = interior._polished(problem, DenseSystem(K), beta, never)
+    assert np.abs(moved - beta).max() > 0.1
+
+
+@pytest.mark.parametrize("unit", [2.0**-8, 2.0**8])
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_faces_shrink_in_any_unit_and_on_either_side(turned, unit):
+    p, lo, hi = np.array([1.0, 1.0, 4.0, -9.0]), np.array([0.0, 0.0, 0.0, -3.0]), np.array([0.5, 0.5, 3.0, 0.5])  # fmt: skip  # noqa: E501
+    ends = sorted([turned * unit * lo, turned * unit * hi], key=lambda end: end[0])
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    problem = BoxQP(
+        "by hand", turned * unit * p, low, high, np.zeros(4), np.arange(4), np.zeros(4, np.uint8)
+    )
+    beta = turned * unit * np.array([0.25, 0.25, 0.5, -1.0])
+    found = interior._polished(problem, DenseSystem(np.eye(4)), beta, never)
+    assert_allclose(found, turned * unit * np.array([0.5, 0.5, 2.0, -3.0]), rtol=1e-12)
