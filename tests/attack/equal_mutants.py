@@ -625,5 +625,10 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "n = int(problem.row.max()) + 1",
         "max → min",
     ): "sums by rows have a place for each row in use, whatever the least number of places",
+    (
+        "solvers/linear/least_norm.py",
+        "slope = np.where(base > 0, z * base ** (p / 2 - 1), 0.0)",
+        "Gt → GtE",
+    ): "from p = 2 on a residual of zero has no slope anyway, and below residuals are smoothed",
 }
 """(module, line as it is written, change) → why the answers are the same."""

@@ -4,10 +4,35 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer import optimize
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.gram.feature_gram import FeatureGram
+from mercer.gram.given import GivenGram
+from mercer.kernels.definite import Definite
+from mercer.linalg.covariance import whiten
+from mercer.problems.contrasts import CONTRASTS
+from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
+from mercer.problems.manifold import (
+    ManifoldFunctions,
+    ManifoldProblem,
+    ManifoldProblems,
+    Roughness,
+)
+from mercer.problems.norm_regression import NormProblem
+from mercer.problems.penalties import Huber
+from mercer.problems.penalty_problems import PenaltyProblem
+from mercer.problems.vector_norms import Lp
+from mercer.solvers import manifold_newton
+from mercer.solvers.base import Budget
 from mercer.solvers.line_search import FixedStep, Search, backtrack, exact, step_rule
+from mercer.solvers.linear import least_norm, logistic_newton, penalised_regression
+from mercer.solvers.linear.least_norm import LeastNorm
+from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
+from mercer.solvers.linear.penalised_regression import LeastPenalties
+from mercer.solvers.manifold_newton import ManifoldNewton
+from mercer.solvers.sources import ica_newton
 
 
 def parabola(t):
@@ -162,3 +187,84 @@ def test_steps_at_the_edge_of_what_is_enough():
             smallest=0.5,
         )  # fmt: skip
         assert found.size == size
+
+
+RANDOM = np.random.default_rng(8)
+X = np.column_stack([RANDOM.normal(size=(30, 3)), np.ones(30)])
+Y = X @ [1.0, -1.0, 0.5, 0.2] + 0.5 * RANDOM.normal(size=30)
+ROWS = FeatureGram.of_rows(X)
+KERNEL = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 0.01 * np.eye(30)
+NEAR = sparse.csr_array(np.diag(np.full(30, 2.0)) - np.eye(30, k=1) - np.eye(30, k=-1))
+
+
+def manifold():
+    part = ManifoldProblem(np.arange(0, 30, 2), Y[::2], np.ones(15), 0.2, Roughness(NEAR, 0.3), False, True)  # fmt: skip  # noqa: E501
+    gram = GivenGram(KERNEL, Definite.POSITIVE)
+    # A start away from the answer, so that there is something to search.
+    start = ManifoldNewton().solve(ManifoldProblems([part]), gram, Budget(tol=1e-2)).value
+    moved = ManifoldFunctions(start.coef + 0.1, start.bias, start.points)
+    ManifoldNewton().run(ManifoldProblems([part]), gram, Budget(tol=1e-6), moved)
+
+
+def logistic(classes, kernel):
+    labels = np.digitize(Y, np.quantile(Y, np.arange(1, classes) / classes))
+    if kernel:
+        problem = LogisticProblem(labels, np.ones(30), classes, True)
+        KernelLogisticNewton().run(
+            problem, GivenGram(KERNEL, Definite.POSITIVE), Budget(1e-6), None
+        )
+    else:
+        problem = LinearLogisticProblem(labels, np.ones(30), classes, True)
+        LinearLogisticNewton().run(problem, ROWS, Budget(1e-6), None)
+
+
+def norm_of(p):
+    LeastNorm().run(NormProblem(Y, Lp(p)), ROWS, Budget(1e-3), None)
+
+
+def bent(a):
+    problem = PenaltyProblem(Y, Huber(a))
+    LeastPenalties(1, np.random.RandomState(0)).run(problem, ROWS, Budget(1e-6), None)
+
+
+def sources():
+    S = np.column_stack([RANDOM.laplace(size=500), RANDOM.uniform(-1, 1, 500)])
+    W = np.linalg.qr(RANDOM.normal(size=(2, 2)))[0]
+    descent = ica_newton._Descent(CONTRASTS["logcosh"], whiten(S).X, W)
+    for _ in range(3):
+        descent._move(descent._direction())
+
+
+SEARCHES = {
+    "least norm 1.5": (least_norm, lambda: norm_of(1.5)),
+    "least norm 5": (least_norm, lambda: norm_of(5.0)),
+    "Huber": (penalised_regression, lambda: bent(0.2)),
+    "manifold": (manifold_newton, manifold),
+    "logistic": (logistic_newton, lambda: logistic(2, False)),
+    "several logistic": (logistic_newton, lambda: logistic(3, False)),
+    "logistic of a kernel": (logistic_newton, lambda: logistic(2, True)),
+    "several of a kernel": (logistic_newton, lambda: logistic(3, True)),
+    "sources": (ica_newton, sources),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_slopes_that_searches_begin_with_are_those_along_the_step(name, monkeypatch):
+    module, run = SEARCHES[name]
+    seen = []
+
+    def noted(along, value, slope, *others, **options):
+        here, size = along(0.0), 1e-4
+        ends = along(size), along(-size)
+        if np.isfinite([here, *ends]).all():
+            seen.append((value, here, slope, (ends[0] - ends[1]) / (2 * size)))
+        return backtrack(along, value, slope, *others, **options)
+
+    monkeypatch.setattr(module, "backtrack", noted)
+    run()
+    assert seen
+    for value, here, slope, wanted in seen:
+        assert value == pytest.approx(here, rel=1e-9)
+        rounding = 1e-11 * abs(value)  # of the difference, over its size
+        assert slope == pytest.approx(wanted, rel=1e-3, abs=10 * rounding)
+        assert slope < 0
