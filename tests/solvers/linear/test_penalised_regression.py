@@ -179,7 +179,9 @@ def test_vertices_on_the_way_have_a_dual_point(most):
     assert np.abs(C.T @ nu).max() <= 1e-12
     assert nu.max() <= 0.9 + 1e-12
     assert nu.min() >= -0.1 - 1e-12
-    assert max(nu.max() / 0.9, nu.min() / -0.1) > 0.5
+    assert max(nu.max() / 0.9, nu.min() / -0.1) == pytest.approx(
+        1.0, rel=1e-12
+    )  # as far as it goes
     assert found.certificate.dual <= best.certificate.primal <= found.certificate.primal
     assert found.certificate.dual > 0
 
@@ -457,3 +459,19 @@ def test_residuals_of_zero_have_the_largest_weight_there_is():
     assert len(parts._independent_columns(np.zeros((4, 2)))) == 0
     tiny = 1e-30 * A
     assert len(parts._independent_columns(tiny)) == 4
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_rows_that_enter_and_bases_in_any_unit(unit):
+    r, change = np.array([1.0, 1.0, -1.0]), unit * np.array([1e-13, 1.0, 1.0])
+    nobody = np.array([], np.intp)
+    assert parts._entering_row(r, change, nobody, 0.5 * unit) == 1
+    assert parts._entering_row(r, unit * np.array([1e-11, 1.0, 1.0]), nobody, 5.0 * unit) == 0
+    Q = np.linalg.qr(A)[0]
+    size = np.abs(B)
+    np.testing.assert_array_equal(parts._basis(unit * Q, size), parts._basis(Q, size))
+    same = np.tile([1.0, 1.0], (8, 1)) + np.vstack([1e-9 * np.eye(2), np.zeros((4, 2)), np.eye(2)])
+    np.testing.assert_array_equal(
+        np.sort(parts._basis(unit * same, np.arange(8.0))),
+        np.sort(parts._basis(same, np.arange(8.0))),
+    )

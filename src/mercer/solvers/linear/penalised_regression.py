@@ -65,7 +65,6 @@ class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
             if steps % 100 == 99:  # rounding grows with each exchange
                 B = linalg.inv(Q[rows])
             r = shifted - Q @ (B @ shifted[rows])
-            r[rows] = 0.0
             slopes = np.where(r > 0, high, low)
             slopes[rows] = 0.0
             nu = -(B.T @ (Q.T @ slopes))
