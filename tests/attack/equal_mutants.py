@@ -630,5 +630,10 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "slope = np.where(base > 0, z * base ** (p / 2 - 1), 0.0)",
         "Gt → GtE",
     ): "from p = 2 on a residual of zero has no slope anyway, and below residuals are smoothed",
+    (
+        "solvers/network/online_rules.py",
+        "if len(values) <= count:",
+        "LtE → Lt",
+    ): "all of them, in order, either way",
 }
 """(module, line as it is written, change) → why the answers are the same."""

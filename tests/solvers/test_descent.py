@@ -387,3 +387,9 @@ def test_a_round_that_ends_at_just_the_tolerance_is_the_last():
     assert (found.x.tolist(), found.slope) == ([0.0, 1.0], 0.5)
     assert (found.status, found.iterations) == ("optimal", 1)
     assert coordinate_ascent(hill, [0.0, 0.0], tol=0.499).iterations > 1
+
+
+def test_a_value_of_minus_infinity_has_no_end():
+    cliff = Function(lambda x: -np.inf if x[0] > 1 else -float(x[0]), lambda x: -np.ones(1))
+    found = gradient_descent(cliff, [0.0], line_search=2.0)
+    assert (found.status, found.iterations, found.value) == ("unbounded", 0, 0.0)

@@ -97,3 +97,8 @@ def test_a_velocity_of_another_network_does_not_fit():
     assert descent.fits(3, np.dtype(np.float64))
     assert not descent.fits(2, np.dtype(np.float64))
     assert not descent.fits(3, np.dtype(np.float32))
+
+
+def test_the_smallest_rate_is_the_last():
+    assert Momentum(np.zeros(1), 1e-6, "adaptive", 0.9, True, 0.5).stops()
+    assert not Momentum(np.zeros(1), 1.1e-6, "adaptive", 0.9, True, 0.5).stops()
