@@ -660,5 +660,185 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "over = max(over, float(nu.min(initial=0.0)) / low)",
         "0.0 → 1.0",
     ): "a share below 0 is less than the 1 that there is",
+    (
+        "solvers/gp/evidence.py",
+        "moved[at] += step",
+        "Add → Sub",
+    ): "both ways are looked at, in whichever order",
+    (
+        "solvers/sources/fixed_point.py",
+        "new *= np.sign(new @ w) or 1.0",
+        "Mult → Div",
+    ): "by 1 or −1",
+    (
+        "solvers/sources/fixed_point.py",
+        "most, worst, ended = 0, 0.0, Status.OPTIMAL",
+        "0 → 1",
+    ): "each source takes a step at least",
+    (
+        "solvers/linear/proximal_newton.py",
+        "if k > 1:",
+        "1 → 2",
+    ): "two classes have one function, and k classes have k",
+    (
+        "solvers/linear/proximal_newton.py",
+        "if k > 1:",
+        "Gt → GtE",
+    ): "one function has no other: its slices are empty",
+    (
+        "solvers/linear/proximal_newton.py",
+        "Q = _weighted(A, crossed[rows][:, chosen.function]) if k > 1 else A",
+        "1 → 2",
+    ): "two classes have one function, and k classes have k",
+    (
+        "solvers/linear/proximal_newton.py",
+        "Q = _weighted(A, crossed[rows][:, chosen.function]) if k > 1 else A",
+        "Gt → GtE",
+    ): "which one function does not use",
+    (
+        "solvers/linear/proximal_newton.py",
+        "several = problem.functions > 1",
+        "1 → 2",
+    ): "two classes have one function, and k classes have k",
+    (
+        "solvers/linear/coordinate.py",
+        "rest = budget if most < 0 else budget.but(max_iter=most - first.iterations)",
+        "Lt → LtE",
+    ): "of no steps none are taken: the budget is the same",
+    (
+        "solvers/linear/coordinate.py",
+        "rest = budget if most < 0 else budget.but(max_iter=most - spent)",
+        "Lt → LtE",
+    ): "of no steps none are taken: the budget is the same",
+    (
+        "solvers/ridge_systems.py",
+        "lengths[lengths == 0] = 1.0",
+        "1.0 → 2.0",
+    ): "zeros are divided by it",
+    (
+        "solvers/linear/penalised_regression.py",
+        "weights /= weights.max()",
+        "max → min",
+    ): "weights of least squares count by their ratios",
+    (
+        "solvers/svm/changed_rows.py",
+        "if most > 0:",
+        "Gt → GtE",
+    ): "the sum of no squares is 0 either way",
+    (
+        "solvers/linear/linear_newton.py",
+        "B = np.empty((min(block, len(active)), rows.columns))",
+        "min → max",
+    ): "room that is not used",
+    (
+        "solvers/landmarks/landmark_newton.py",
+        "most = self.budget.max_iter if self.budget.max_iter >= 0 else sys.maxsize",
+        "0 → 1",
+    ): "without any steps it has stopped before",
+    (
+        "solvers/landmarks/landmark_newton.py",
+        "most = self.budget.max_iter if self.budget.max_iter >= 0 else sys.maxsize",
+        "GtE → Gt",
+    ): "without any steps it has stopped before",
+    (
+        "solvers/warped_kernel.py",
+        "inner = budget.but(tol=_VIOLATION, gap=0.5 * budget.tol, max_iter=-1)",
+        "1 → 2",
+    ): "any negative number is no limit",
+    (
+        "solvers/network/stochastic.py",
+        "unlimited = budget.but(max_iter=-1)  # SciPy counts the steps",
+        "1 → 2",
+    ): "any negative number is no limit",
+    (
+        "solvers/linear/penalised_regression.py",
+        "found = TiltedVertices().run(problem, gram, budget.but(max_iter=-1), None)",
+        "1 → 2",
+    ): "any negative number is no limit",
+    (
+        "solvers/linear/penalised_regression.py",
+        "few, unlimited = min(A.shape), budget.but(max_iter=-1)",
+        "1 → 2",
+    ): "any negative number is no limit",
+    (
+        "solvers/svm/weight_newton.py",
+        "budget = self.budget.but(tol=min(_TOL, self.budget.tol), gap=self.inner, max_iter=-1)",
+        "1 → 2",
+    ): "any negative number is no limit",
+    (
+        "solvers/svm/weight_newton.py",
+        "begins = [part.feasible(b) for (_, part), b in zip(self.problem.parts, start, strict=True)]",  # noqa: E501
+        "→ False",
+    ): "there are multipliers for each part",
+    (
+        "solvers/svm/weight_newton.py",
+        "for j, ((rows, part), beta) in enumerate(zip(problem.parts, multipliers, strict=True))",
+        "→ False",
+    ): "there are multipliers for each part",
+    (
+        "solvers/ridge_changes.py",
+        "[vote * spread.left_out for vote, spread in zip(votes, spreads, strict=True)]",
+        "→ False",
+    ): "there is a spread for each machine",
+    (
+        "solvers/ridge_changes.py",
+        "parts = [np.abs(v) * b for v, b in zip(votes, bounds, strict=True) if b is not None]",
+        "→ False",
+    ): "there is a bound for each machine",
+    (
+        "solvers/ridge_path.py",
+        "for part, alpha in zip(answer, alphas, strict=True):",
+        "→ False",
+    ): "there is an answer for each λ",
+    (
+        "solvers/ridge_path.py",
+        "flat = self.vectors @ scaled.reshape(len(turned), -1)",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
+    (
+        "solvers/linear/secant_memory.py",
+        "self.count % _PAIRS if kept == _PAIRS else 0, scales.ravel(), v.reshape(-1),",
+        "1 → 2",
+    ): "NumPy takes any negative length as the one that fits",
+    (
+        "solvers/linear/logistic_spaces.py",
+        "factor = linalg.cho_factor(B, lower=True, overwrite_a=True, check_finite=False)",
+        "→ False",
+    ): "the matrix is not used again, and its other half is the same",
+    (
+        "solvers/svm/forced_moves.py",
+        "if not 0 < k <= MOST_FREE:",
+        "Lt → LtE",
+    ): "a system of a single 0 has no inverse either",
+    (
+        "solvers/linear/least_norm.py",
+        "Q = linalg.orth(Z) if Z.shape[1] else np.zeros((len(A), 0))",
+        "0 → 1",
+    ): "a column of zeros takes nothing off",
+    (
+        "solvers/linear/gram_cache.py",
+        "cross = self.design.gram(new, self.columns) if old else np.empty((size, 0))",
+        "0 → 1",
+    ): "without old columns nobody reads it",
+    (
+        "solvers/svm/interior.py",
+        "return 400 * gram.shape[0] <= cache_bytes  # 25 numbers for each of two variables a row",
+        "0 → 1",
+    ): "the matrix is square",
+    (
+        "solvers/svm/interior.py",
+        "n = int(problem.row.max()) + 1",
+        "max → min",
+    ): "sums by rows have a place for each row in use, whatever the least number of places",
+    (
+        "solvers/linear/least_norm.py",
+        "slope = np.where(base > 0, z * base ** (p / 2 - 1), 0.0)",
+        "Gt → GtE",
+    ): "from p = 2 on a residual of zero has no slope anyway, and below residuals are smoothed",
+    (
+        "solvers/network/online_rules.py",
+        "if len(values) <= count:",
+        "LtE → Lt",
+    ): "all of them, in order, either way",
 }
 """(module, line as it is written, change) → why the answers are the same."""

@@ -18,6 +18,7 @@ from mercer.optimize import (
     newton,
     steepest_descent,
 )
+from mercer.solvers.descent import _definite_factor
 from tests.estimators.cases import heart
 
 
@@ -286,3 +287,109 @@ def test_a_fixed_step_out_of_the_domain_diverges():
 def test_impossible_steps(step):
     with pytest.raises(InvalidParameter, match="line_search="):
         gradient_descent(lambda x: float(x @ x), [1.0], line_search=step)
+
+
+# ---- numbers on the way --------------------------------------------------------------------------
+
+
+def test_the_next_search_begins_at_four_times_the_last_step():
+    # Of ½cx² any step below 2/c is a fall: nothing is cut, and 1024 leads to 0 in one go.
+    down = gradient_descent(QuadraticFunction([[2.0**-10]]), [1.0], tol=1e-12)
+    assert down.trace.sizes.tolist() == [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]
+    assert down.evaluations == 6
+    assert (down.x.tolist(), down.status) == ([0.0], "optimal")
+    # Newton's method never tries more than 1, the norm of a Hessian neither.
+    cosh = Function(lambda x: float(np.cosh(x).sum()), lambda x: np.sinh(x))
+    assert newton(cosh, [4.0]).trace.sizes.max() == 1.0
+    own = steepest_descent(cosh, [4.0], norm=lambda x: np.diag(np.cosh(x)))
+    assert own.trace.sizes.max() == 1.0
+
+
+@pytest.mark.parametrize("method", [gradient_descent, newton])
+def test_a_tolerance_that_is_met_exactly_is_met(method):
+    f = Function(lambda x: float(np.cosh(x[0])), lambda x: np.sinh(x), lambda x: [[np.cosh(x[0])]])
+    whole = method(f, [2.0], tol=1e-9)
+    slopes = whole.trace.slopes
+    assert len(slopes) == whole.iterations + 1
+    for k, slope in enumerate(slopes[:-1]):
+        found = method(f, [2.0], tol=slope)
+        assert (found.iterations, found.slope, found.status) == (k, slope, "optimal")
+        few = method(f, [2.0], tol=slope * (1 - 1e-12), max_iter=k)
+        assert (few.iterations, few.status) == (k, "max_iter")
+
+
+def test_a_value_far_above_the_start_has_diverged():
+    # Of ½x² the step 1 + a turns x into −ax: values grow by a² each, up to 10¹⁶ times the first.
+    down = gradient_descent(QuadraticFunction([[1.0]]), [2.0], line_search=11.0)
+    assert down.status == "diverged"
+    np.testing.assert_allclose(down.trace.values, 2.0 * 100.0 ** np.arange(9))
+    # The start of 0.02 counts as 1.
+    small = gradient_descent(QuadraticFunction([[1.0]]), [0.2], line_search=11.0)
+    np.testing.assert_allclose(small.trace.values, 0.02 * 100.0 ** np.arange(9))
+    shifted = gradient_descent(QuadraticFunction([[1.0]], r=-4.0), [2.0], line_search=11.0)
+    np.testing.assert_allclose(shifted.trace.values, 2.0 * 100.0 ** np.arange(9) - 4.0)
+
+
+def test_hessians_are_lifted_by_as_little_as_does():
+    lower = lifted(np.diag([-1.0, 3.0]))
+    # 3·10⁻¹⁰·4ᵏ, the first above 1: k = 16.
+    np.testing.assert_allclose(lower, np.diag([-1.0, 3.0]) + 3e-10 * 4.0**16 * np.eye(2))
+    np.testing.assert_allclose(lifted(np.zeros((2, 2))), 1e-10 * np.eye(2))
+    np.testing.assert_allclose(lifted(np.diag([0.0, 5.0])), np.diag([5e-10, 5.0]), rtol=1e-9)
+    np.testing.assert_allclose(lifted(np.diag([4.0, 9.0])), np.diag([4.0, 9.0]))
+
+
+def lifted(H):
+    """Return the matrix that was factorised in the place of H."""
+    factor, lower = _definite_factor(H)
+    root = np.tril(factor) if lower else np.triu(factor).T
+    return root @ root.T
+
+
+def test_coordinates_with_half_of_the_tolerance_stay():
+    hill = QuadraticFunction(-np.eye(2))
+    for slope, steps in ((0.25, 0), (0.2, 0), (0.3, 1)):
+        found = coordinate_ascent(hill, [-2.0, slope], tol=0.5)
+        assert found.iterations == 1 + steps
+        assert found.x.tolist() == [0.0, 0.0 if steps else slope]
+        assert found.slope == (0.0 if steps else slope)
+    # A slope of just the tolerance ends it, and so does a wall that holds a steeper one.
+    assert coordinate_ascent(hill, [-0.25, 0.25], tol=0.25, max_iter=0).status == "max_iter"
+    held = coordinate_ascent(hill, [-3.0, 1.0], lower=[-4.0, 1.0], upper=[-3.0, 2.0])
+    assert (held.iterations, held.slope, held.status) == (0, 0.0, "optimal")
+    # A step ends at a wall, near or far, and is as long as it is.
+    walls = coordinate_ascent(hill, [-3.0, -3.0], lower=-5.0, upper=[-2.75, -0.5])
+    assert walls.x.tolist() == [-2.75, -0.5]
+    assert walls.trace.sizes.tolist() == [0.25, 2.5]
+    assert walls.trace.values.tolist() == [-9.0, -8.28125, -3.90625]
+    down = coordinate_ascent(hill, [3.0, 3.0], lower=[2.75, 0.5], upper=5.0)
+    assert down.x.tolist() == [2.75, 0.5]
+
+
+def test_rounds_of_coordinates_are_counted():
+    hill = QuadraticFunction([[-2.0, 1.9], [1.9, -2.0]], [1.0, 0.0])
+    for rounds in (1, 2, 5):
+        found = coordinate_ascent(hill, [0.0, 0.0], max_iter=rounds, tol=1e-12)
+        assert (found.status, found.iterations) == ("max_iter", 2 * rounds)
+        # Each step is exact: x ← (1 + 1.9y)/2, y ← 1.9x/2.
+        x = y = 0.0
+        for _ in range(rounds):
+            x = (1 + 1.9 * y) / 2
+            y = 1.9 * x / 2
+        np.testing.assert_allclose(found.x, [x, y], rtol=1e-9)
+        assert found.slope == pytest.approx(abs(1 + 1.9 * y - 2 * x))
+
+
+def test_a_round_that_ends_at_just_the_tolerance_is_the_last():
+    # The second coordinate goes to 1, where the first has a slope of ½.
+    hill = QuadraticFunction([[-1.0, 0.5], [0.5, -1.0]], [0.0, 1.0])
+    found = coordinate_ascent(hill, [0.0, 0.0], tol=0.5)
+    assert (found.x.tolist(), found.slope) == ([0.0, 1.0], 0.5)
+    assert (found.status, found.iterations) == ("optimal", 1)
+    assert coordinate_ascent(hill, [0.0, 0.0], tol=0.499).iterations > 1
+
+
+def test_a_value_of_minus_infinity_has_no_end():
+    cliff = Function(lambda x: -np.inf if x[0] > 1 else -float(x[0]), lambda x: -np.ones(1))
+    found = gradient_descent(cliff, [0.0], line_search=2.0)
+    assert (found.status, found.iterations, found.value) == ("unbounded", 0, 0.0)

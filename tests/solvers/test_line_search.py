@@ -4,10 +4,35 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer import optimize
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.gram.feature_gram import FeatureGram
+from mercer.gram.given import GivenGram
+from mercer.kernels.definite import Definite
+from mercer.linalg.covariance import whiten
+from mercer.problems.contrasts import CONTRASTS
+from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
+from mercer.problems.manifold import (
+    ManifoldFunctions,
+    ManifoldProblem,
+    ManifoldProblems,
+    Roughness,
+)
+from mercer.problems.norm_regression import NormProblem
+from mercer.problems.penalties import Huber
+from mercer.problems.penalty_problems import PenaltyProblem
+from mercer.problems.vector_norms import Lp
+from mercer.solvers import manifold_newton
+from mercer.solvers.base import Budget
 from mercer.solvers.line_search import FixedStep, Search, backtrack, exact, step_rule
+from mercer.solvers.linear import least_norm, logistic_newton, penalised_regression
+from mercer.solvers.linear.least_norm import LeastNorm
+from mercer.solvers.linear.logistic_newton import KernelLogisticNewton, LinearLogisticNewton
+from mercer.solvers.linear.penalised_regression import LeastPenalties
+from mercer.solvers.manifold_newton import ManifoldNewton
+from mercer.solvers.sources import ica_newton
 
 
 def parabola(t):
@@ -100,3 +125,146 @@ def test_searches_by_name_and_number():
     outside = optimize.line_search(lambda z: -np.log(1 - z[0]) - 4 * z[0], [0.0], [8.0],
                                    lambda z: np.array([1 / (1 - z[0]) - 4]))  # fmt: skip
     assert outside.size == 0.0625  # 8 and 4 and 2 and 1 are outside, ½ is no fall below 0
+
+
+def test_a_slope_of_zero_at_the_start_counts_as_one():
+    asked = []
+
+    def slope(t):
+        asked.append(t)
+        return t
+
+    # Between −1 at 0 and the slope of 1 at 1, the first guess is in the middle.
+    exact(lambda t: 0.0, slope, 0.0)
+    assert [t for t in asked if t != 1.0][:2] == [0.0, 0.5]
+    asked.clear()
+    # Else the slope of the start stands for it: between −3 and 1, beyond the domain too.
+    exact(lambda t: t * t / 2 - 3 * t if t < 4 else math.inf, lambda t: slope(t) - 3, 0.0, 4.0)
+    assert asked[1] == 2.0  # −3 and +3 around 4, where there is no slope to ask for
+
+
+def test_how_far_an_exact_search_looks():
+    asked = []
+
+    def value(t):
+        asked.append(t)
+        return -t
+
+    found = exact(value, lambda t: -1.0, 0.0, 0.5)
+    assert found.evaluations == len(asked) == 67
+    assert asked == [0.5 * 2.0**k for k in range(67)]  # 2⁶⁷ is the first above 10²⁰
+    assert (found.size, found.value) == (math.inf, -math.inf)
+    # A slope of zero at the first look ends the search there.
+    flat = exact(lambda t: t * t - 2 * t, lambda t: 2 * t - 2, 0.0)
+    assert flat.size == pytest.approx(1.0, abs=1e-14)
+    # A value as high as the start is taken.
+    same = exact(lambda t: 0.0, lambda t: t - 0.25, 0.0)
+    assert same.size == pytest.approx(0.25, abs=1e-14)
+
+
+def test_steps_at_the_edge_of_what_is_enough():
+    # A fall of share·t·slope exactly: 1 − ¼·½ at t = ½.
+    falls = {1.0: 1.0, 0.5: 0.875, 0.25: 0.5}
+    assert backtrack(falls.__getitem__, 1.0, -1.0, share=0.25).size == 0.5
+    assert backtrack(falls.__getitem__, 1.0, -1.0, share=0.2501).size == 0.25
+    # The smallest step is one of those that are tried.
+    tried = []
+
+    def rises(t):
+        tried.append(t)
+        return 2.0
+
+    found = backtrack(rises, 1.0, -1.0, first=4.0, smallest=0.125)
+    assert tried == [4.0, 2.0, 1.0, 0.5]
+    assert (found.size, found.value, found.evaluations) == (0.0, 1.0, 4)
+    tried.clear()
+    backtrack(rises, 1.0, -1.0)
+    assert len(tried) == 47  # 2⁻⁴⁶ is the last above 10⁻¹⁴
+    # Values that differ by two units of rounding are equal, by three they are not.
+    for units, size in ((4, 1.0), (6, 0.0)):
+        found = backtrack(
+            lambda t, units=units: 1.0 + units * 2.0**-53, 1.0, -1.0, slope_along=lambda t: 0.5,
+            smallest=0.5,
+        )  # fmt: skip
+        assert found.size == size
+
+
+RANDOM = np.random.default_rng(8)
+X = np.column_stack([RANDOM.normal(size=(30, 3)), np.ones(30)])
+Y = X @ [1.0, -1.0, 0.5, 0.2] + 0.5 * RANDOM.normal(size=30)
+ROWS = FeatureGram.of_rows(X)
+KERNEL = np.exp(-((X[:, None] - X) ** 2).sum(axis=2)) + 0.01 * np.eye(30)
+NEAR = sparse.csr_array(np.diag(np.full(30, 2.0)) - np.eye(30, k=1) - np.eye(30, k=-1))
+
+
+def manifold():
+    part = ManifoldProblem(np.arange(0, 30, 2), Y[::2], np.ones(15), 0.2, Roughness(NEAR, 0.3), False, True)  # fmt: skip  # noqa: E501
+    gram = GivenGram(KERNEL, Definite.POSITIVE)
+    # A start away from the answer, so that there is something to search.
+    start = ManifoldNewton().solve(ManifoldProblems([part]), gram, Budget(tol=1e-2)).value
+    moved = ManifoldFunctions(start.coef + 0.1, start.bias, start.points)
+    ManifoldNewton().run(ManifoldProblems([part]), gram, Budget(tol=1e-6), moved)
+
+
+def logistic(classes, kernel):
+    labels = np.digitize(Y, np.quantile(Y, np.arange(1, classes) / classes))
+    if kernel:
+        problem = LogisticProblem(labels, np.ones(30), classes, True)
+        KernelLogisticNewton().run(
+            problem, GivenGram(KERNEL, Definite.POSITIVE), Budget(1e-6), None
+        )
+    else:
+        problem = LinearLogisticProblem(labels, np.ones(30), classes, True)
+        LinearLogisticNewton().run(problem, ROWS, Budget(1e-6), None)
+
+
+def norm_of(p):
+    LeastNorm().run(NormProblem(Y, Lp(p)), ROWS, Budget(1e-3), None)
+
+
+def bent(a):
+    problem = PenaltyProblem(Y, Huber(a))
+    LeastPenalties(1, np.random.RandomState(0)).run(problem, ROWS, Budget(1e-6), None)
+
+
+def sources():
+    S = np.column_stack([RANDOM.laplace(size=500), RANDOM.uniform(-1, 1, 500)])
+    W = np.linalg.qr(RANDOM.normal(size=(2, 2)))[0]
+    descent = ica_newton._Descent(CONTRASTS["logcosh"], whiten(S).X, W)
+    for _ in range(3):
+        descent._move(descent._direction())
+
+
+SEARCHES = {
+    "least norm 1.5": (least_norm, lambda: norm_of(1.5)),
+    "least norm 5": (least_norm, lambda: norm_of(5.0)),
+    "Huber": (penalised_regression, lambda: bent(0.2)),
+    "manifold": (manifold_newton, manifold),
+    "logistic": (logistic_newton, lambda: logistic(2, False)),
+    "several logistic": (logistic_newton, lambda: logistic(3, False)),
+    "logistic of a kernel": (logistic_newton, lambda: logistic(2, True)),
+    "several of a kernel": (logistic_newton, lambda: logistic(3, True)),
+    "sources": (ica_newton, sources),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_slopes_that_searches_begin_with_are_those_along_the_step(name, monkeypatch):
+    module, run = SEARCHES[name]
+    seen = []
+
+    def noted(along, value, slope, *others, **options):
+        here, size = along(0.0), 1e-4
+        ends = along(size), along(-size)
+        if np.isfinite([here, *ends]).all():
+            seen.append((value, here, slope, (ends[0] - ends[1]) / (2 * size)))
+        return backtrack(along, value, slope, *others, **options)
+
+    monkeypatch.setattr(module, "backtrack", noted)
+    run()
+    assert seen
+    for value, here, slope, wanted in seen:
+        assert value == pytest.approx(here, rel=1e-9)
+        rounding = 1e-11 * abs(value)  # of the difference, over its size
+        assert slope == pytest.approx(wanted, rel=1e-3, abs=10 * rounding)
+        assert slope < 0

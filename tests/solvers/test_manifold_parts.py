@@ -194,3 +194,72 @@ def test_the_search_halves_until_it_falls():
     assert manifold_newton._search(problem, u, -du, slope, 0.0, 0.0) == 0.0
     steep = float(problem.weights @ du**2)
     assert manifold_newton._search(problem, u, du, slope, 0.0, 3 * steep) == 0.25
+
+
+def test_bases_do_not_depend_on_the_unit():
+    K, _, problem = table()
+    whole = subspace(K, problem)
+    for unit in (2.0**-40, 2.0**40):
+        assert len(subspace(unit * K, problem).base) == len(whole.base)
+        Y = np.random.default_rng(6).normal(size=(7, 3))
+        Q = manifold_newton._orthonormal(unit * Y)
+        assert_allclose(Q.T @ Q, np.eye(3), atol=1e-9)
+
+
+def test_a_column_that_is_good_enough_stays():
+    K, _, problem = table()
+    gram = GivenGram(K, Definite.POSITIVE)
+    best = ManifoldNewton().solve(ManifoldProblems([problem]), gram, Budget(tol=1e-10)).value
+    run = _NewtonDescent(
+        ManifoldProblems([problem]), gram, subspace(K, problem), Budget(tol=1e-4), best
+    )
+    assert run.products == 2
+    before = run.coef.copy()
+    run.descend()
+    np.testing.assert_array_equal(run.coef, before)
+
+
+def test_two_problems_are_judged_by_the_worse():
+    K, _, problem = table()
+    rough = ManifoldProblem(
+        problem.rows, 100 * problem.y**3, problem.weights, problem.penalty, problem.roughness,
+        False, True,
+    )  # fmt: skip
+    gram = GivenGram(K, Definite.POSITIVE)
+    for order in ([problem, rough], [rough, problem]):
+        found = ManifoldNewton().solve(ManifoldProblems(order), gram, Budget(tol=1e-9))
+        assert found.status is Status.OPTIMAL
+        assert found.certificate.relative_gap <= 1e-8
+
+
+class Counted(GivenGram):
+    """Counts the products that are asked of it."""
+
+    def __init__(self, K):
+        super().__init__(K, Definite.POSITIVE)
+        self.products = 0
+
+    def multiply(self, V):
+        self.products += 1
+        return super().multiply(V)
+
+    def in_precision(self, dtype):
+        return self
+
+
+@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+def test_steps_are_products_with_the_matrix(hinge, tol):
+    K, _, problem = table(hinge)
+    gram = Counted(K)
+    found = ManifoldNewton().run(ManifoldProblems([problem]), gram, Budget(tol=tol), None)
+    assert found.iterations == gram.products > 2
+    gram.products = 0
+    again = ManifoldNewton().run(ManifoldProblems([problem]), gram, Budget(tol=tol), found.value)
+    assert again.iterations == gram.products
+    for most in range(2, found.iterations):
+        gram.products = 0
+        cut = ManifoldNewton().run(
+            ManifoldProblems([problem]), gram, Budget(tol=1e-15, max_iter=most), None
+        )
+        assert cut.iterations == gram.products <= most + 2

@@ -154,3 +154,94 @@ def test_costs_are_what_a_solver_used():
         cost = Asks().solve(problem, gram, Budget()).statistics
         assert cost.evaluations == 12
         assert 0 <= cost.seconds < 10
+
+
+def test_eigenvalues_at_the_edge_of_what_counts():
+    tiny = 1e-9
+    for share, kept in ((1.0, False), (1.01, True), (0.5, False)):
+        planes = _Planes(
+            [QuadraticForm(np.diag([1.0, share * tiny]), np.array([0.0, 2e-6]), 0.0)], 0
+        )
+        found = planes._evaluate(np.zeros(0))
+        # Kept, the second variable goes to −q/p, and lowers L by q²/2p.
+        wanted = -2e-12 / (share * tiny) if kept else 0.0
+        assert found == pytest.approx(wanted if kept else -math.inf)
+        assert planes.values[-1] == pytest.approx([wanted])
+    # A slope of one millionth, of 1 + the largest, is none.
+    for slope, found in ((1e-6, 0.0), (1.1e-6, -math.inf)):
+        planes = _Planes([QuadraticForm(np.diag([1.0, 0.0]), np.array([0.0, slope]), 0.0)], 0)
+        assert planes._evaluate(np.zeros(0)) == found
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
+def test_what_bends_upwards_by_a_billionth_of_the_largest_or_of_one(size):
+    edge = 1e-9 * max(size, 1.0)
+    for share, inside in ((0.9, False), (1.1, True), (-0.9, False)):
+        P = np.diag([size, share * edge])
+        planes = _Planes([QuadraticForm(P, np.zeros(2), 0.0)] * 2, 1)
+        planes._bend(np.zeros(1))
+        assert len(planes.bends) == (0 if inside else 1)
+        assert (planes._inner_point(1)[0] is None) != inside
+    # Bent downwards by less than that is rounding.
+    for share, found in ((-0.9, 0.0), (-1.1, -math.inf)):
+        P = np.diag([size, share * edge])
+        assert _Planes([QuadraticForm(P, np.zeros(2), 0.0)], 0)._evaluate(np.zeros(0)) == found
+
+
+def test_where_nothing_bends_one_round_is_enough():
+    flat = _Planes([forms()[2], forms()[2]], 1)
+    assert flat._inner_point(50) == (None, math.inf)
+    assert len(flat.bends) == 2  # both directions, once
+    assert flat.climb(1e-7, 50) == (None, math.inf, 0)
+    # All directions that are nearly the lowest are looked at together: −4 and −3, not −1.
+    P = np.diag([-4.0, -3.0, -1.0, 2.0])
+    planes = _Planes(
+        [QuadraticForm(P, np.zeros(4), 0.0), QuadraticForm(np.eye(4), np.zeros(4), -1.0)], 1
+    )
+    z, _ = planes._inner_point(1)
+    assert z is None
+    assert_allclose(planes.bends, [[1.0, -4.0], [1.0, -3.0]])
+    z, upper = planes._inner_point(5)
+    assert z[0] >= 5 * (1 - 1e-9)  # bends upwards by 1, the most that is asked for
+    assert upper == math.inf
+
+
+def test_few_rounds_have_the_bounds_of_their_planes():
+    # min ½x² − x, x ≤ ½: g(λ) = −½(1 − λ)² − ½λ, at its best −3/8 for λ = ½.
+    problem = [
+        QuadraticForm(np.eye(1), -np.ones(1), 0.0),
+        QuadraticForm(np.zeros((1, 1)), np.ones(1), -0.5),
+    ]
+    planes = _Planes(problem, 1)
+    assert planes.climb(1e-12, 0) == (None, math.inf, 0)
+    # The plane at 0 rises by ½: the highest place is at the end of the box, λ = 10⁴.
+    planes = _Planes(problem, 1)
+    best, upper, rounds = planes.climb(1e-12, 1)
+    assert upper == pytest.approx(0.5e4 - 0.5)
+    assert rounds == 1
+    assert_allclose(best, [0.0])
+    before = math.inf
+    for most in (10, 20, 40):
+        best, upper, rounds = _Planes(problem, 1).climb(1e-9, most)
+        assert rounds <= most
+        g = -0.5 * (1 - best[0]) ** 2 - 0.5 * best[0]
+        assert g <= -3 / 8 + 1e-12 <= upper + 1e-9
+        assert upper - g < before
+        before = upper - g
+    assert before <= 1e-9 * 2
+
+
+def test_programs_have_multipliers_of_what_there_is():
+    # min x + 2y, x = 3, y = 1: equalities alone; and x ≥ 3, y ≥ 1: inequalities alone.
+    cost = Affine([[1.0, 2.0]])
+    equal = constrained_programs.solve(
+        ConstrainedProblem(cost, equalities=Affine(np.eye(2), [3.0, 1.0]))
+    )
+    assert_allclose(equal.x, [3.0, 1.0])
+    assert equal.lambda_.shape == (0,)
+    assert_allclose(equal.nu, [-1.0, -2.0])
+    above = constrained_programs.solve(ConstrainedProblem(cost, Affine(-np.eye(2), [-3.0, -1.0])))
+    assert_allclose(above.x, [3.0, 1.0])
+    assert above.nu.shape == (0,)
+    assert_allclose(above.lambda_, [1.0, 2.0])
+    assert above.certificate.gap == pytest.approx(0.0, abs=1e-9)

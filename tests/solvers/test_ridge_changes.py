@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mercer.solvers.ridge_changes import RidgeSmoother, harmless_changes
+from mercer.solvers.ridge_changes import RidgeSmoother, _falls, _Spread, harmless_changes
 from mercer.solvers.svm.changed_rows import _greatest_squares, _greatest_sums
 
 N = 9
@@ -106,3 +106,56 @@ def test_sums_of_the_greatest():
         assert bounds[m] == pytest.approx(sum(each[-m:]))
         truth = max(terms[np.ix_(c, c)].sum() for c in combinations(range(6), m))
         assert bounds[m] >= truth - 1e-12
+
+
+def test_more_changes_are_looked_at_where_all_are_harmless():
+    # A hundred rows of a hundredth each: half of the labels may turn, nearly all rows may leave.
+    smoother = RidgeSmoother(np.eye(100), np.full((2, 100), 0.01))
+    y = np.ones(100)
+    leads = np.array([1.0, 0.3])
+    turned = harmless_changes([smoother], y, leads, 1.0, "relabelled")
+    assert turned.tolist() == [49, 14]
+    # The coefficient of each is its target: one that leaves takes its hundredth with it.
+    gone = harmless_changes([smoother], y, leads, 1.0, "removed")
+    assert gone.tolist() == [99, 29]
+    assert harmless_changes([smoother], y, leads, 1.0, "both").tolist() == [49, 14]
+    # Just as many as are looked at first, and one less.
+    for count in (31, 32, 33):
+        leads = np.full(2, 0.02 * count + 0.01)
+        found = harmless_changes([smoother], y, leads, 1.0, "relabelled")
+        assert found.tolist() == [count] * 2
+
+
+def test_what_other_changed_rows_add():
+    # G̃ of two rows that lean on each other by a quarter, and one alone.
+    G = np.array([[4.0, 1.0, 0.0], [1.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
+    y = np.array([1.0, -1.0, 2.0])
+    spread = _Spread.of(RidgeSmoother(G, np.zeros((1, 3))), y, 2)
+    np.testing.assert_allclose(spread.left_out, [0.75, -0.75, 2.0])
+    np.testing.assert_allclose(spread.roots, [2.0, 2.0, 1.0])
+    np.testing.assert_allclose(spread.shares, [[0, 0.25, 0.25], [0, 0.25, 0.25], [0, 0, 0]])
+    np.testing.assert_allclose(spread.others(1, 0.0), 0.0)
+    # T = max sᵢ∣lᵢ∣/(1 − qᵢ) = 2, or 2·5 where labels move by 5.
+    np.testing.assert_allclose(spread.others(2, 0.0), [0.25, 0.25, 0.0])
+    np.testing.assert_allclose(spread.others(2, 5.0), [1.25, 1.25, 0.0])
+    close = _Spread.of(RidgeSmoother(np.ones((2, 2)), np.zeros((1, 2))), np.ones(2), 2)
+    assert close.others(2, 0.0) is None  # q = 1 bounds nothing
+
+
+def test_falls_of_rows_that_leave_or_turn():
+    # G̃ of two rows that lean on each other by three quarters, and one alone.
+    G = np.array([[4.0, 3.0, 0.0], [3.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
+    y, h = np.array([1.0, -1.0, 2.0]), np.array([[0.1, -0.2, 0.3]])
+    smoother = RidgeSmoother(G, h)
+    # What leaves takes hᵢlᵢ, l = (¼, −¼, 2), and ∣hᵢ∣qT/sᵢ of others: q = ¾, and T = 2.
+    removed = _falls([smoother], [h], y, 0.5, "removed", 2)
+    alone = np.array([0.025, 0.05, 0.6])
+    more = np.array([0.1, 0.2, 0.0]) * 0.75
+    np.testing.assert_allclose(removed, [[0.0, 0.6, np.sort(alone + more * 2.0 / 2.0)[-2:].sum()]])
+    # Labels that may move by 0.5 beyond: T = 2.5·2, and a turned label takes hᵢyᵢ + ∣hᵢ∣/2.
+    both = _falls([smoother], [h], y, 0.5, "both", 2)
+    turned = np.array([0.15, 0.3, 0.75])
+    terms = np.maximum(alone + more * 5.0 / 2.0, turned)
+    np.testing.assert_allclose(both, [[0.0, 0.75, np.sort(terms)[-2:].sum()]])
+    labels = _falls([smoother], [h], y, 0.5, "relabelled", 3)
+    np.testing.assert_allclose(labels, [[0.0, 0.75, 1.05, 1.2]])

@@ -244,3 +244,23 @@ def test_constants_by_the_closed_form():
         assert found.value.intercepts[j] == pytest.approx(b, abs=1e-9)
     assert found.statistics.iterations == 2
     assert math.isfinite(found.certificate.gap)
+
+
+def test_room_for_float32_alone(monkeypatch):
+    there = {"bytes": 1.1 * 4 * 2500**2 + 1}
+    monkeypatch.setattr(ridge_systems._memory, "available_bytes", lambda: there["bytes"])
+    assert choose(2500, 0.5, True, False) == "mixed"
+    assert choose(2500, 0.5, False, False) == "cg"
+
+
+def test_steps_end_at_the_tolerance_that_is_asked_for():
+    counts = []
+    for tol in (1e-1, 1e-3, 1e-6, 1e-9):
+        found = ridge_systems._refined(task(1e-2, Budget(tol=tol)), lambda R: R, -1, "cg")
+        residual = Y - K @ found.value - 1e-2 * found.value
+        shares = np.linalg.norm(residual, axis=0) / np.linalg.norm(Y, axis=0)
+        assert shares.max() <= 2 * tol
+        counts.append(found.iterations)
+    assert counts == sorted(set(counts))
+    # From the rough answer on the next round needs a share of the rest, not all of it again.
+    assert counts[-1] < 4 * counts[1]

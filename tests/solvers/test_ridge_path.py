@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from mercer.exceptions import InvalidParameter
-from mercer.solvers.ridge_path import FeatureSpectrum, MatrixSpectrum, ridge_path, usual_alphas
+from mercer.solvers.ridge_path import (
+    FeatureSpectrum,
+    MatrixSpectrum,
+    ridge_path,
+    rows_of_groups,
+    usual_alphas,
+)
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +97,48 @@ def test_a_penalty_that_is_next_to_nothing_is_refused(problem):
     for alpha in (0.0, 1e-16):
         with pytest.raises(InvalidParameter, match="next to nothing beside"):
             spectrum.path(problem[1], np.array([alpha]))
+
+
+def test_a_singular_matrix_has_no_rows_left_out():
+    # Eigenvalues −½, 0 and 2: K + λ is singular for ½ and 0, not for −½ or 2.
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    spectrum = MatrixSpectrum((turn * [-0.5, 0.0, 2.0]) @ turn.T)
+    for alphas in ([0.5], [0.0], [1.0, 0.5]):
+        with pytest.raises(InvalidParameter, match="singular"):
+            spectrum.inverse_diagonals(np.array(alphas))
+    alphas = np.array([2.0, 0.25])
+    found = spectrum.inverse_diagonals(alphas)
+    for diagonal, alpha in zip(found, alphas, strict=True):
+        K = (turn * [-0.5, 0.0, 2.0]) @ turn.T
+        np.testing.assert_allclose(diagonal, np.diagonal(np.linalg.inv(K + alpha * np.eye(3))))
+
+
+def test_a_path_of_one_target(problem):
+    Z, Y, weights = problem
+    alphas = np.array([0.1, 2.0])
+    spectrum = MatrixSpectrum(Z @ Z.T)
+    both = ridge_path(spectrum, Y, alphas, weights, True)
+    one = ridge_path(spectrum, Y[:, :1], alphas, weights, True).of_one()
+    for name, shape in (("coefficients", (2, 40)), ("residuals", (2, 40)), ("errors", (2,)), ("intercepts", (2,)), ("freedoms", (2,))):  # fmt: skip  # noqa: E501
+        assert getattr(one, name).shape == shape
+    np.testing.assert_allclose(one.coefficients, both.coefficients[:, :, 0])
+    np.testing.assert_allclose(one.residuals, both.residuals[:, :, 0])
+    np.testing.assert_allclose(one.errors, both.errors[:, 0])
+    np.testing.assert_allclose(one.intercepts, both.intercepts[:, 0])
+
+
+def test_rows_of_groups_in_order():
+    found = rows_of_groups(np.array([2, 0, 2, 5, 0, 2]))
+    assert [rows.tolist() for rows in found] == [[1, 4], [0, 2, 5], [3]]
+    assert [rows.tolist() for rows in rows_of_groups(np.zeros(3, int))] == [[0, 1, 2]]
+
+
+def test_the_usual_grid():
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    spectrum = MatrixSpectrum((turn * [1.0, 2.0, 5.0]) @ turn.T)
+    grid = usual_alphas(spectrum)
+    assert len(grid) == 57
+    assert grid[-1] == pytest.approx(500.0)
+    assert grid[0] == pytest.approx(max(5e-12, 10 * spectrum.rounding), rel=1e-9, abs=0)
+    np.testing.assert_allclose(grid[1:] / grid[:-1], grid[1] / grid[0])
+    assert len(usual_alphas(spectrum, 3)) == 3

@@ -635,3 +635,54 @@ def test_any_precision_of_the_matrix_is_judged_in_float64(row):
     assert solution.status is Status.OPTIMAL
     gap = max(solution.certificate.gap, exact.certificate.gap)
     assert abs(solution.certificate.dual - exact.certificate.dual) <= gap + 1e-9
+
+
+BEYOND = {
+    "JointMulticlassSolver": lambda k: k + N,
+    "BiasedJointSolver": lambda k: k + N,
+    "ManifoldNewton": lambda k: k + 1,
+    "LandmarkNewton": lambda k: k + 3,
+    "EvidenceSolver": lambda k: 2 * k,
+}
+"""What the last step of some may add: a product counts as one for each point, a line search or a
+judgement needs passes of its own, and an evidence is climbed in two ways."""
+ONE_LESS = {"TiltedVertices"}
+"""A look at a vertex counts, a step from it does not."""
+
+
+@rows
+def test_no_more_steps_are_taken_than_the_budget_has(row):
+    if row.direct or row.no_count:
+        return
+    name = type(row.solver).__name__
+    whole = row.solve().statistics.iterations
+    for most in sorted({1, 2, 3, max(whole // 2, 1), max(whole - 1, 1)}):
+        solution = row.solve(max_iter=most)
+        taken = solution.statistics.iterations
+        assert solution.status in (Status.MAX_ITER, row.ends)
+        assert taken <= BEYOND.get(name, lambda k: k)(most)
+        if solution.status is Status.MAX_ITER:
+            assert taken >= most - (name in ONE_LESS)
+
+
+ENDLESS = {"DualDescent", "ClassDescent", "ColumnDescent", "WeightNewton"}
+"""Passes that nothing ends but their tolerance, or whoever counts them; the last one ends, and its
+machines take a second until then."""
+ROUGH_END = {"InteriorPoint": 1e-3, "LeastNorm": 1e-9, "LeastPenalties": 1e-9}
+"""What rounding leaves of the relative gap where answers are judged by their dual value alone, or
+by squares."""
+
+
+@certified
+def test_rounding_ends_what_no_tolerance_does(row):
+    name = type(row.solver).__name__
+    if name in ENDLESS:
+        return
+    solution = row.solve(tol=0.0, max_iter=200_000)
+    assert solution.status in (Status.OPTIMAL, Status.STALLED)
+    assert abs(solution.certificate.relative_gap) <= ROUGH_END.get(name, 1e-10)
+    usual = row.solve()
+    assert solution.statistics.iterations <= 60 * (usual.statistics.iterations + 5)
+    if name != "EvidenceSolver":  # whose certificate is of the parameters that were learnt
+        gap = max(usual.certificate.gap, solution.certificate.gap)
+        assert abs(solution.certificate.primal - usual.certificate.primal) <= gap + 1e-9

@@ -15,14 +15,28 @@ from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 from mercer.problems import linear, qp
 from mercer.problems.elastic_net import LassoProblem
+from mercer.problems.multi_task import MultiTaskProblem
+from mercer.problems.multiclass import CrammerSinger, WestonWatkins
+from mercer.problems.multiple_kernels import MultipleKernelProblem
 from mercer.problems.norm_regression import NormProblem
+from mercer.problems.penalties import L1, Huber, LogBarrier, Quantile
+from mercer.problems.penalty_problems import PenaltyProblem
+from mercer.problems.ridge import RidgeProblem
+from mercer.problems.unbiased import UnbiasedQP
 from mercer.problems.vector_norms import Lp
 from mercer.solvers.base import Budget
+from mercer.solvers.linear.block_descent import BlockDescent
 from mercer.solvers.linear.lasso import ElasticNetDescent, WorkingSets
 from mercer.solvers.linear.least_norm import LeastNorm
 from mercer.solvers.linear.linear_newton import LinearNewton
+from mercer.solvers.linear.penalised_regression import LeastPenalties
+from mercer.solvers.ridge_systems import RidgeSolver
+from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
 from mercer.solvers.svm.interior import InteriorPoint
+from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
+from mercer.solvers.svm.weight_newton import WeightNewton, _WeightSearch
 
 UNITS = [(16.0, 1.0), (1 / 32, 1.0), (1.0, 64.0), (8.0, 1 / 16)]
 """Of the columns (or of the square root of the kernel), and of the targets."""
@@ -117,3 +131,140 @@ def test_box_problems(solver, kind, C, a, b):
     found = solver.solve(problem, GivenGram(KERNEL, Definite.POSITIVE), Budget(tol=tol))
     other = solver.solve(scaled, GivenGram(a**2 * KERNEL, Definite.POSITIVE), Budget(tol=b * tol))
     check_same(found, other, {"": unit})
+
+
+LIMITS = {"rough": Budget(tol=1e-3), "gap": Budget(tol=1e-2, gap=1e-9), "rounding": Budget(tol=0.0)}
+"""At the last one nothing but rounding ends the steps: it has the units of what it rounds."""
+
+
+@pytest.mark.parametrize(("a", "b"), UNITS)
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize(
+    ("solver", "kind"),
+    [
+        *((solver, kind) for solver in (SMO(), InteriorPoint()) for kind in ("classes", "tube")),
+        (KernelCoordinateAscent(), "alone"),
+    ],
+)
+def test_box_problems_to_the_end(solver, kind, limits, a, b):
+    n = 50
+    y, K = TALL[1][:n], KERNEL[:n, :n]
+    problem = (
+        qp.regressor(y, np.full(n, 3.0), 0.2)
+        if kind == "tube"
+        else qp.classifier(np.sign(y), np.full(n, 3.0))
+    )
+    if kind == "alone":
+        problem = UnbiasedQP(
+            problem.name, problem.p, problem.lo, problem.hi, problem.start, problem.row,
+            problem.group,
+        )  # fmt: skip
+    unit = b / a**2
+    scaled = replace(
+        problem, p=b * problem.p, lo=unit * problem.lo, hi=unit * problem.hi,
+        start=unit * problem.start,
+    )  # fmt: skip
+    wanted = limits.but(max_iter=20_000) if isinstance(solver, SMO) else limits
+    found = solver.solve(problem, GivenGram(K, Definite.POSITIVE), wanted)
+    other = solver.solve(
+        scaled, GivenGram(a**2 * K, Definite.POSITIVE), wanted.but(tol=b * limits.tol)
+    )
+    check_same(found, other, {"": unit})
+
+
+@pytest.mark.parametrize("a", [16.0, 1 / 32])
+@pytest.mark.parametrize("limits", [LIMITS["rough"], LIMITS["gap"]], ids=["rough", "gap"])
+@pytest.mark.parametrize("kind", ["classes", "tube"])
+def test_dense_steps_know_no_unit_of_the_kernel(kind, limits, a):
+    # The tolerances of exact answers are those of margins, so that targets keep their unit.
+    n = 50
+    y, K, bounds = TALL[1][:n], KERNEL[:n, :n], np.full(n, 3.0)
+
+    def solved(unit):
+        each = bounds / unit**2
+        problem = qp.regressor(y, each, 0.2) if kind == "tube" else qp.classifier(np.sign(y), each)
+        return BoxQPSolver().solve(problem, GivenGram(unit**2 * K, Definite.POSITIVE), limits)
+
+    check_same(solved(1.0), solved(a), {"": a**-2})
+
+
+@pytest.mark.parametrize("a", [16.0, 1 / 32])
+@pytest.mark.parametrize("limits", [LIMITS["rough"], Budget(tol=1e-9)], ids=["rough", "fine"])
+@pytest.mark.parametrize("kind", [CrammerSinger, WestonWatkins])
+def test_several_classes(kind, limits, a):
+    n = 60
+    labels = np.digitize(TALL[1][:n], [-1.0, 1.0])
+    K = KERNEL[:n, :n]
+    found = JointMulticlassSolver().solve(kind(labels, np.full(n, 4.0), 3), GivenGram(K), limits)
+    other = JointMulticlassSolver().solve(
+        kind(labels, np.full(n, 4.0 / a**2), 3), GivenGram(a**2 * K), limits
+    )
+    check_same(found, other, {"": a**-2})
+
+
+@pytest.mark.parametrize("a", [16.0, 1 / 32])
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_weights_of_kernels(p, a):
+    n = 40
+    y, X = TALL[1][:n], TALL[0][:n]
+    parts = [np.exp(-((x[:, None] - x) ** 2)) + 0.05 * np.eye(n) for x in X.T[:3]]
+
+    def solved(unit):
+        problem = MultipleKernelProblem(
+            [(np.arange(n), qp.classifier(np.sign(y), np.full(n, 2.0 / unit**2)))], p
+        )
+        terms = [GivenGram(unit**2 * K, Definite.POSITIVE) for K in parts]
+        search = _WeightSearch(
+            WeightNewton(), problem, terms, Definite.POSITIVE, Budget(tol=1e-6, gap=1e-6)
+        )
+        return search.run(None)
+
+    found, other = solved(1.0), solved(a)
+    assert other.iterations == found.iterations
+    np.testing.assert_allclose(other.value.weights, found.value.weights, atol=1e-12)
+    for ours, theirs in zip(found.value.multipliers, other.value.multipliers, strict=True):
+        np.testing.assert_allclose(a**2 * theirs, ours, atol=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), UNITS)
+@pytest.mark.parametrize("penalty", [L1, lambda b: Quantile(0.8), lambda b: Huber(0.7 * b), lambda b: LogBarrier(9.0 * b)], ids=["L1", "quantile", "Huber", "barrier"])  # fmt: skip  # noqa: E501
+def test_penalties(penalty, a, b):
+    X, y = TALL[0][:80], TALL[1][:80]
+    made = [penalty() if penalty is L1 else penalty(unit) for unit in (1.0, b)]
+    solver = LeastPenalties(3, np.random.RandomState(0))
+    found = solver.solve(PenaltyProblem(y, made[0]), FeatureGram.of_rows(X), Budget(tol=1e-6))
+    other = solver.solve(
+        PenaltyProblem(b * y, made[1]), FeatureGram.of_rows(a * X), Budget(tol=1e-6)
+    )
+    check_same(found, other, {"x": b / a})
+
+
+@pytest.mark.parametrize(("a", "b"), UNITS)
+@pytest.mark.parametrize("method", ["cholesky", "mixed", "cg", "eigen"])
+@pytest.mark.parametrize("tol", [1e-3, 1e-12])
+def test_ridge_systems(tol, method, a, b):
+    Y = TALL[1][:120, None]
+
+    def solved(a, b):
+        problem = RidgeProblem(b * Y, np.array([0.25 * a**2]), np.ones(120), True)
+        gram = GivenGram(a**2 * KERNEL, Definite.POSITIVE)
+        return RidgeSolver(method).solve(problem, gram, Budget(tol=tol))
+
+    check_same(solved(1.0, 1.0), solved(a, b), {"coef": b / a**2, "intercepts": b})
+
+
+@pytest.mark.parametrize(("a", "b"), UNITS)
+@pytest.mark.parametrize("bend", [0.0, 0.5])
+def test_blocks_of_tasks(bend, a, b):
+    X, y = TALL[0][:80], TALL[1]
+    Y = np.column_stack([y[:80], y[80:160]])
+    most = np.sqrt(((X.T @ Y) ** 2).sum(axis=1)).max()
+    found = BlockDescent().solve(
+        MultiTaskProblem(Y, 0.1 * most, bend), FeatureGram.of_rows(X), Budget(tol=1e-8)
+    )
+    other = BlockDescent().solve(
+        MultiTaskProblem(b * Y, a * b * 0.1 * most, a**2 * bend),
+        FeatureGram.of_rows(a * X),
+        Budget(tol=1e-8),
+    )
+    check_same(found, other, {"": b / a})

@@ -185,7 +185,7 @@ class _Planes:
         for weight, form in zip(z, self.forms[1:], strict=True):
             q = q + weight * form.q
         values, vectors = linalg.eigh(P)
-        kept = values > _INSIDE * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+        kept = values > _INSIDE * float(np.abs(values).max(initial=1e-300))
         if values[0] < -_INSIDE * float(np.abs(values).max(initial=1.0)):
             return -math.inf
         x = -vectors[:, kept] @ ((vectors[:, kept].T @ q) / values[kept])
@@ -219,7 +219,7 @@ class _Planes:
                 bends = np.array([v @ form.P @ v for form in self.forms])
                 self.bends.append(np.append(bends[1:], bends[0]))
             rows = np.array(self.bends)
-            # max s: vᵀPv ≥ s along all directions so far, with multipliers as small as can be.
+            # max s ≤ 1: vᵀPv ≥ s along all directions so far.
             A = np.column_stack([-rows[:, :-1], np.ones(len(rows))])
             found = optimize.linprog(
                 np.append(np.zeros(self.count), -1.0), A, rows[:, -1],
@@ -234,7 +234,8 @@ class _Planes:
 
     def _highest(self) -> tuple[Array, float]:
         """Return where the planes allow the largest value, and this value."""
-        above, around = np.array(self.values), np.reshape(self.bends, (-1, self.count + 1))
+        above = np.array(self.values)
+        around = np.reshape(self.bends, (len(self.bends), self.count + 1))
         A = np.vstack([
             np.column_stack([-above[:, :-1], np.ones(len(above))]),
             np.column_stack([-around[:, :-1], np.zeros(len(around))]),

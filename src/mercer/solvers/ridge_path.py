@@ -42,7 +42,7 @@ class MatrixSpectrum:
         weights = self._inverse(alphas)
         scaled = weights[:, :, None] * turned[:, None, :]
         flat = self.vectors @ scaled.reshape(len(turned), -1)
-        return np.asarray(flat.reshape(len(turned), len(alphas), -1).transpose(1, 0, 2))
+        return np.asarray(flat.reshape(scaled.shape).transpose(1, 0, 2))
 
     def inverse_diagonals(self, alphas: Array) -> Array:
         """Return the diagonal of (K + λI)⁻¹ for every λ: an array of shape (alphas, n)."""

@@ -2,6 +2,7 @@
 
 import math
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -447,3 +448,178 @@ def test_where_some_rows_lead_astray_all_rows_begin_again():
     two = small.climb_by_curvature([THETA, THETA + 1], BOUNDS, Budget(tol=evidence_module._FINE))
     both = small.climb([THETA, THETA + 1], BOUNDS, Budget(tol=1e-8))
     assert both.evaluations > two.evaluations > alone.evaluations
+
+
+# ---- damping, step by step ----------------------------------------------------------------------
+
+
+class Scripted:
+    """A slope and a curvature of one, and values that are given shares of what was predicted."""
+
+    def __init__(self, shares, slopes=()):
+        self.shares, self.slopes = list(shares), list(slopes)
+        self.asked, self.at, self.high, self.slope, self.told = [], 0.0, 0.0, 1.0, 0
+
+    def __call__(self, theta):
+        new = float(theta[0])
+        if self.asked:
+            step = new - self.at
+            share = self.shares.pop(0)
+            value = self.high + share * (self.slope * step - step * step / 2)
+            if share > 1e-3:
+                self.at, self.high = new, value
+        else:
+            value = self.high
+            self.at = new
+        self.asked.append(new)
+        script = self
+
+        class Local:
+            def __init__(self):
+                self.value = value
+
+            def slope_and_curvature(self):
+                script.told += 1
+                if script.told > 1 and script.slopes:
+                    script.slope = script.slopes.pop(0)
+                return np.array([script.slope]), np.eye(1)
+
+        return Local()
+
+
+@pytest.mark.parametrize(
+    ("share", "damping"),
+    [
+        (0.9, 1 / 8),
+        (0.75, 1.0),  # the gain has to be above three quarters of what was predicted
+        (0.5, 1.0),
+        (0.25, 3.0),
+        (0.1, 3.0),
+        (5e-4, 8.0),
+        (-2.0, 8.0),
+    ],
+)
+def test_damping_follows_the_share_of_the_gain(share, damping):
+    hill = Scripted([share, 0.5])
+    end = climb(hill, [np.zeros(1)], WIDE[:1], Budget(tol=1e-12, max_iter=3))
+    first = 0.5  # 1/(1 + λ), λ = 1
+    begin = first if share > 1e-3 else 0.0
+    np.testing.assert_allclose(hill.asked, [0.0, first, begin + 1 / (1 + damping)], rtol=1e-14)
+    assert (end.status, end.evaluations) == (Status.MAX_ITER, 3)
+    assert hill.told == (3 if share > 1e-3 else 2)
+
+
+def test_damping_has_a_least_and_a_smallest_growth():
+    # Eight good steps: 1, ⅛, 1/64, 1/512, and no less than 1/1000.
+    hill = Scripted([1.0] * 9)
+    climb(hill, [np.full(1, -40.0)], WIDE[:1], Budget(tol=1e-12, max_iter=8))
+    dampings = [1, 1 / 8, 1 / 64, 1 / 512, 1e-3, 1e-3, 1e-3]
+    np.testing.assert_allclose(np.diff(hill.asked), [1 / (1 + d) for d in dampings], rtol=1e-13)
+    # After that a bad step leads to 0.1, and the next to 0.8.
+    hill = Scripted([1.0] * 4 + [-1.0, -1.0, 0.5])
+    climb(hill, [np.full(1, -40.0)], WIDE[:1], Budget(tol=1e-12, max_iter=8))
+    steps = np.array(hill.asked[5:]) - hill.asked[4]
+    np.testing.assert_allclose(steps, [1 / 1.001, 1 / 1.1, 1 / 1.8], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("tol", "share", "evaluations", "told"),
+    [
+        (0.375, 1.0, 1, 1),  # what is predicted is no more than what ends it
+        (0.374, 1.0, 2, 1),
+        (0.0375, 0.9, 2, 1),  # the last step: ten times as much, and as predicted
+        (0.0375, 1.3, 2, 1),
+        (0.0375, 0.75, 3, 3),
+        (0.0375, 1.4, 3, 3),
+        (0.0374, 0.9, 3, 3),
+    ],
+)
+def test_the_last_step(tol, share, evaluations, told):
+    hill = Scripted([share, 0.5])
+    found = climb(hill, [np.zeros(1)], WIDE[:1], Budget(tol=tol, max_iter=3))
+    assert (found.evaluations, hill.told) == (evaluations, told)
+    assert found.status is (Status.OPTIMAL if told == 1 else Status.MAX_ITER)
+    assert found.theta.tolist() == [0.5 if told == 1 and evaluations == 2 else hill.asked[-1]]
+
+
+def test_tolerances_are_shares_of_values_above_one():
+    # 0.375 is predicted: the share 0.1 of a value of 3, and less than that of 4.
+    for high, evaluations in ((4.0, 1), (-4.0, 1), (3.0, 2), (0.0, 2), (-3.0, 2)):
+        hill = Scripted([0.5])
+        hill.high = high
+        found = climb(hill, [np.zeros(1)], WIDE[:1], Budget(tol=0.1, max_iter=2))
+        assert found.evaluations == evaluations
+
+
+def plain_climb(value, slope, curvature, theta, tol):
+    """Climb without bounds by the formulas, and return all places."""
+    damping, asked, seen = 1.0, [theta], []
+    g, H = slope(theta), curvature(theta)
+    for _ in range(40):
+        D = H.copy()
+        np.fill_diagonal(D, (1 + damping) * np.diagonal(H))
+        step = np.linalg.solve(D, g)
+        predicted = g @ step - step @ H @ step / 2
+        if predicted <= tol * max(1, abs(value(theta))):
+            break
+        asked.append(theta + step)
+        share = (value(theta + step) - value(theta)) / predicted
+        if share > 0.75:
+            damping = max(damping / 8, 1e-3)
+        elif share <= 0.25:
+            damping = 3 * damping if share > 1e-3 else max(8 * damping, 0.1)
+        if share <= 1e-3:
+            continue
+        theta, before = theta + step, g
+        if predicted <= 10 * tol * max(1, abs(value(theta))) and 0.75 < share < 4 / 3:
+            break
+        g, H = slope(theta), curvature(theta)
+        if np.abs(step).max() < 0.3:
+            seen = [*seen, (step, before - g)][-3:]
+        for s, fall in seen:
+            bent, expected, observed = H @ s, s @ H @ s, s @ fall
+            if 0.1 * expected < observed < 10 * expected:
+                H = H - np.outer(bent, bent) / expected + np.outer(fall, fall) / observed
+    return np.array(asked)
+
+
+@pytest.mark.parametrize("size", [0.3, 0.7])
+@pytest.mark.parametrize("bent", [0.4, 1.5, 4.0])
+def test_ascents_go_where_the_formulas_lead(bent, size):
+    random = np.random.default_rng(7)
+    R = random.normal(size=(4, 4))
+    M, begin = R @ R.T + 2 * np.eye(4), size * random.uniform(-1, 1, 4)
+    stand_in = bent * np.diag(np.diagonal(M)) + 0.1 * M
+    parts = (lambda t: -t @ M @ t / 2, lambda t: -M @ t, lambda t: stand_in)
+    hill = Hill(*parts)
+    climb(hill, [begin], np.array([[-50.0, 50.0]] * 4), Budget(tol=1e-9))
+    wanted = plain_climb(*parts, begin, 1e-9)
+    assert len(wanted) > 5
+    np.testing.assert_allclose(hill.asked, wanted, rtol=1e-7, atol=1e-9)
+
+
+def test_steps_of_one_third_do_not_correct_the_curvature():
+    # The slope falls from 0.6 to 0.4 over a step of 0.3, from 0.5 to 0.4 over one of ¼.
+    for slope, moved in ((0.6, 0.2), (0.5, 0.4 / 2 / (0.1 / 0.25))):
+        hill = Scripted([0.5, 0.5], [0.4])
+        hill.slope = slope
+        climb(hill, [np.zeros(1)], WIDE[:1], Budget(tol=1e-12, max_iter=3))
+        assert hill.asked[1] == pytest.approx(slope / 2)
+        assert hill.asked[2] - hill.asked[1] == pytest.approx(moved)
+
+
+def test_small_matrices_have_one_thread():
+    assert not isinstance(evidence_module.few_threads(512), nullcontext)
+    assert isinstance(evidence_module.few_threads(513), nullcontext)
+
+
+def test_the_first_step_is_the_gradient_where_that_is_short():
+    for away in ([0.1, 0.0], [0.0, -0.2]):
+        start = np.add(TOP, away)
+        hill = bowl()
+        maximise(hill.both, [start], WIDE, budget=Budget(max_iter=2))
+        np.testing.assert_allclose(hill.asked[1], start - Q @ (start - TOP), rtol=1e-9)
+    steep, start = bowl(), np.add(TOP, [4.0, 0.0])
+    maximise(steep.both, [start], WIDE, budget=Budget(max_iter=2))
+    # A slope of (−12, −4) is made one of 1.
+    np.testing.assert_allclose(steep.asked[1], start - [1.0, 1 / 3], rtol=1e-9)

@@ -162,3 +162,64 @@ def test_steps_that_go_too_far_are_halved(size, far):
     np.testing.assert_allclose(signs * mode.f, size * expit(-signs * mode.f), rtol=1e-7)
     assert (np.diff(seen) > 0).all()
     assert len(seen) <= 14
+
+
+@pytest.mark.parametrize("far", [1.0, 4.0, 7.0, 12.0, 30.0])
+def test_the_first_of_the_halved_steps_that_rises_enough(far):
+    K = 1e3 * np.eye(25)
+    signs = 2 * Y - 1
+    a = far / 1e3 * signs
+    f = far * signs
+    evidence = LaplaceEvidence(FAMILY, Y, max_iter=1)
+    found = evidence.mode(K, a)
+    # Newton's step of log p(y | f) − ½fᵀK⁻¹f, for W = π(1 − π).
+    pi = expit(f)
+    step = (Y - pi - a) / (pi * (1 - pi) + 1e-3)
+    share = 1.0
+    while posterior(K, f + share * step) < (posterior(K, f) + 1e-4 * share * (Y - pi - a) @ step):
+        share /= 2
+    np.testing.assert_allclose(found.f, f + share * step, rtol=1e-9)
+
+
+def test_a_step_has_to_rise_by_a_share_of_what_it_promises():
+    # One row with k = 1000: somewhere a whole step comes back to just the height of its start.
+    k = 1e3
+    evidence = LaplaceEvidence(FAMILY, np.ones(1), max_iter=1)
+
+    def height(f):
+        return -f * f / (2 * k) - np.logaddexp(0, -f)
+
+    def newton(f):
+        pi = expit(f)
+        slope = 1 - pi - f / k
+        return slope, slope / (pi * (1 - pi) + 1 / k)
+
+    low, high = 5.2, 40.0  # near the top, and so far out that a step falls
+    for _ in range(200):
+        middle = (low + high) / 2
+        step = newton(middle)[1]
+        low, high = (middle, high) if height(middle + step) > height(middle) else (low, middle)
+    for far, halved in ((low * 0.999, False), (low - 1e-9, True), (high * 1.001, True)):
+        slope, step = newton(far)
+        rise = height(far + step) - height(far)
+        assert bool(rise < 1e-4 * slope * step) == halved
+        found = evidence.mode(np.full((1, 1), k), np.full(1, far / k))
+        whole = abs(found.f[0] - (far + step)) < 1e-6 * abs(step)
+        assert bool(whole) != halved
+
+
+class Plateau(LaplaceEvidence):
+    """The same evidence everywhere."""
+
+    def value_and_gradient(self, theta):
+        return self.__dict__["height"], np.zeros(len(theta))
+
+
+def test_what_is_no_better_than_even_chances_is_climbed_in_stages_too():
+    even, bounds = 25 * np.log(0.5), np.log([[1e-5, 1e5]] * len(THETA))
+    # Better by a thousandth says something.
+    for share, evaluations in ((1.1, 2), (1.0, 2), (0.9991, 2), (0.999, 1), (0.9989, 1), (0.5, 1)):
+        flat = Plateau(FAMILY, Y)
+        flat.__dict__["height"] = share * even
+        found = flat.climb([THETA], bounds, Budget())
+        assert (found.evaluations, found.value) == (evaluations, share * even)

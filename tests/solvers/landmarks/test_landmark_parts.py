@@ -25,6 +25,7 @@ from mercer.solvers.landmarks.landmark_preconditioner import (
 )
 from mercer.solvers.landmarks.landmark_ridge import (
     LandmarkConjugateGradients,
+    _RidgeDescent,
     is_direct,
     normal_matrix,
     solve_targets,
@@ -453,3 +454,69 @@ def test_parabolas_through_uneven_places():
     assert landmark_newton._lowest(np.array([0.0, 1.0, 2.0]), np.zeros(3)) == 0.0
     flat = np.array([1.0, 0.0, np.nan])
     assert landmark_newton._lowest(np.array([0.0, 1.0, 2.0]), flat) == pytest.approx(2.0, nan_ok=True)  # fmt: skip  # noqa: E501
+
+
+def test_falls_below_rounding_take_whole_steps():
+    loss = SquaredHinge(2)
+    Z, _, run = descent(loss, C=20.0)
+    point = run.evaluate(0.1 * some(Z, loss))
+    assert point.value > 100
+    D = -point.gradient
+    slope = float((point.gradient**2).sum())
+    for share, size in ((0.3, 1.0), (3.0, 2.0)):  # a millionth of the value, which float32 hides
+        short = share * 1e-6 * point.value / slope
+        run.searching = True
+        found = run.step(point, short * D)
+        assert_allclose(found.W - point.W, size * short * D, rtol=1e-6, atol=1e-18)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_a_share_of_the_first_residual_ends_conjugate_steps(loss):
+    Z, labels, run = descent(loss)
+    W = some(Z, loss)
+    point = run.evaluate(W)
+    known = _Refresh(run.preconditioner)
+    counts = []
+    for share in (0.5, 1e-2, 1e-5, 1e-8):
+        before = run.steps
+        D = run.direction(point, lambda R: R, share, known_at(known, point))
+        counts.append(run.steps - before)
+        h = 1e-6
+        change = slope(Z, labels, loss, 2.0, W + h * D) - slope(Z, labels, loss, 2.0, W - h * D)
+        left = change / (2 * h) + point.gradient
+        size = np.sqrt(run.dots(left, left) / run.dots(point.gradient, point.gradient))
+        assert (size <= share + 1e-4).all()
+    assert counts == sorted(set(counts))
+
+
+def known_at(known, point):
+    known.at(point)
+    return known
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_corrections_of_ridge_end_at_their_goal(constant):
+    _, Y, Z, gram, _ = ridge(constant)
+    both = np.column_stack([Z, np.ones(len(Z))]) if constant else Z
+    problem = LandmarkRidge(0.1, constant, 2)
+    system = both.T @ both + 0.1 * np.diag([*np.ones(12), *([0.0] if constant else [])])
+    unit = np.eye(len(system))
+    counts = []
+    for share in (0.5, 1e-2, 1e-4):
+        run = _RidgeDescent(problem, gram, Budget(tol=1e-9), unit, False)
+        run.precise = True
+        residual = both.T @ Y
+        size = np.sqrt((residual * run.precondition(residual)).sum(axis=0))
+        found = run.correction(residual, share * size, size**2)
+        left = residual - system @ found
+        after = np.sqrt((left * run.precondition(left)).sum(axis=0))
+        assert (after <= share * size * (1 + 1e-6)).all()
+        counts.append(run.steps)
+        assert run.status is Status.OPTIMAL
+    assert counts == sorted(set(counts))
+    # As many steps as the budget has, and no more.
+    for most in (1, 2):
+        run = _RidgeDescent(problem, gram, Budget(tol=1e-9, max_iter=most), unit, False)
+        run.precise = True
+        run.correction(residual, 1e-6 * size, size**2)
+        assert (run.steps, run.status) == (most, Status.MAX_ITER)

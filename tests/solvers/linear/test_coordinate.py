@@ -190,3 +190,18 @@ def test_passes_end_at_the_limit():
 def test_seeds_are_any_number_but_zero():
     assert coordinate._generator(0).tolist() == [1]
     assert coordinate._generator(41).tolist() == [42]
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_no_turn_takes_more_passes_than_are_left(squared):
+    problem, gram = posed(40, 300, squared)
+    kind = DescentThenNewton(0) if squared else DigitsThenNewton(0)
+    whole = kind.run(problem, gram, Budget(tol=1e-2), None)
+    assert whole.status is Status.OPTIMAL
+    assert whole.iterations > 3
+    for most in range(1, whole.iterations + 2):
+        found = kind.run(problem, gram, Budget(tol=1e-2, max_iter=most), None)
+        assert found.iterations <= most
+        if most > whole.iterations:
+            assert found.iterations == whole.iterations
+            np.testing.assert_array_equal(found.value.w, whole.value.w)

@@ -114,7 +114,7 @@ SOME = np.array([3.0, -1.0, 0.5, 0.0, -2.0])
 def test_smoothed_norms_and_their_slopes(p, e, unit):
     squares = SOME**2 + e**2
     norm = (squares ** (p / 2)).sum() ** (1 / p)
-    assert least_norm._smoothed(unit * SOME, p, unit * e) == pytest.approx(unit * norm)
+    assert least_norm._smoothed(unit * SOME, p, unit * e) / unit == pytest.approx(norm)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(squares > 0, SOME * squares ** (p / 2 - 1), 0.0) * norm ** (1 - p)
     found = least_norm._smoothed_slopes(unit * SOME, p, unit * e)
@@ -254,3 +254,68 @@ def test_linear_programs_meet_their_dual(p, q, share, columns):
 def test_other_pairs_are_refused(p, q):
     with pytest.raises(InvalidParameter, match="no method here"):
         in_ball(p, q, 1.0)
+
+
+@pytest.mark.parametrize("p", [3.0, 4.0, 6.0])
+def test_residuals_of_zero_pull_at_nothing(p):
+    # Three rows of one column, two of them met: one Newton step of Σ|b − x|ᵖ from 0.
+    found = least_norm._newton_step(np.ones((3, 1)), np.array([0.0, 3.0, 0.0]), np.zeros(1), p, 0.0)
+    assert found == pytest.approx([3.0 / (p - 1)], rel=1e-9)
+
+
+def test_a_step_that_promises_rounding_is_none():
+    # At x the slope is −2·h·|r|, relative to the norm: above 10⁻¹⁵ it is taken, below it is not.
+    ones, b = np.ones((2, 1)), np.array([1.0, -1.0])
+    assert least_norm._newton_step(ones, b, np.array([1e-6]), 2.0, 0.0) == pytest.approx([0.0], abs=1e-12)  # fmt: skip  # noqa: E501
+    assert least_norm._newton_step(ones, b, np.array([1e-9]), 2.0, 0.0) is None
+    assert least_norm._newton_step(ones, b, np.zeros(1), 2.0, 0.0) is None
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0, 8.0])
+def test_falls_are_slopes_of_the_norm(p):
+    # With a share of one half a step has to bring half of what the slope promises: a step of
+    # Newton's on a parabola brings just that, and the first of the halved ones brings more.
+    r = np.array([2.0, -1.0, 0.5])
+    e = 0.0 if p >= 2 else 0.1
+    h = 1e-6
+    change = np.array([1.0, 0.3, -0.2])
+    slopes = least_norm._smoothed_slopes(r, p, e)
+    ends = [least_norm._smoothed(r + s * h * change, p, e) for s in (1, -1)]
+    assert slopes @ change == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
+
+
+def test_a_fit_up_to_rounding_takes_no_step():
+    x = np.arange(5.0)
+    exact = A @ x
+    for share, steps in ((0.5e-14, 0), (1e-10, 1)):
+        b = exact.copy()
+        b[3] += share * np.abs(exact).max()
+        found = least(b, 3.0, start=PenaltyAnswer(x))
+        assert (found.statistics.iterations > 0) == bool(steps)
+
+
+@pytest.mark.parametrize("q", [1.0, 2.0, math.inf])
+def test_a_ball_that_is_just_large_enough_changes_nothing(q):
+    whole = np.linalg.lstsq(A, B, rcond=None)[0]
+    for share in (1 + 1e-9, 3.0):
+        found = in_ball(2.0, q, share * np.linalg.norm(whole[:4], ord=q)).x
+        np.testing.assert_allclose(found, whole, atol=1e-10)
+    less = in_ball(2.0, q, 0.999 * np.linalg.norm(whole[:4], ord=q)).x
+    assert np.linalg.norm(less[:4], ord=q) == pytest.approx(
+        0.999 * np.linalg.norm(whole[:4], ord=q)
+    )
+
+
+def test_the_lassos_path_between_its_corners():
+    # Orthonormal columns: soft thresholds of c = (4, 2, 1), so that ‖w‖₁ = t by one level.
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(9, 3)))[0]
+    for t, w in (
+        (1.0, [1.0, 0.0, 0.0]),
+        (2.0, [2.0, 0.0, 0.0]),
+        (3.0, [2.5, 0.5, 0.0]),
+        (4.0, [3.0, 1.0, 0.0]),
+        (5.5, [3.5, 1.5, 0.5]),
+        (7.0, [4.0, 2.0, 1.0]),
+    ):
+        found = least_norm._in_l1(Q, Q @ [4.0, 2.0, 1.0], t)
+        np.testing.assert_allclose(found, w, atol=1e-9)

@@ -256,3 +256,84 @@ def test_badly_conditioned_columns_are_refined():
     np.testing.assert_allclose(plain.value.w, exact_squares(X, y), rtol=1e-6)
     thin, _ = solve(Design(sparse.csc_array(X)), y, 0.0)
     np.testing.assert_allclose(thin.value.w, exact_squares(X, y), rtol=1e-6)
+
+
+def test_the_second_solve_takes_away_what_the_first_has_left():
+    # The third column is nearly the sum of the others: the normal equations lose ten digits.
+    random = np.random.default_rng(3)
+    X = random.normal(size=(60, 3))
+    X[:, 2] = X[:, 0] + X[:, 1] + 1e-5 * X[:, 2]
+    y, alpha = random.normal(size=60), 1e-9
+    factors = RidgeFactors(Design(X))
+    once = factors._solve(alpha, X.T @ y)
+    found = factors.run(LassoProblem(y, 0.0, alpha), FeatureGram.of_rows(X), Budget(), None)
+    # The exact answer, by elimination in rational numbers.
+    rows = [[Fraction(v) for v in row] for row in X.tolist()]
+    system = [
+        [sum(r[i] * r[j] for r in rows) + Fraction(alpha) * (i == j) for j in range(3)]
+        + [sum(r[i] * Fraction(t) for r, t in zip(rows, y.tolist(), strict=True))]
+        for i in range(3)
+    ]
+    for i in range(3):
+        system[i] = [v / system[i][i] for v in system[i]]
+        for j in range(3):
+            if j != i:
+                system[j] = [
+                    v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)
+                ]
+    exact = np.array([float(row[3]) for row in system])
+    away = np.abs(once - exact).max()
+    assert away > 1e-9 * np.abs(exact).max()
+    assert np.abs(found.value.w - exact).max() < away / 4
+
+
+def test_directions_that_are_rounding_count_as_none():
+    # Singular values 1 and s: kept above max(n, p)·ε of the largest.
+    for n in (10, 40):
+        for share, rank in ((0.5, 1), (2.0, 2)):
+            U = np.linalg.qr(np.random.default_rng(n).normal(size=(n, 2)))[0]
+            X = U * [1.0, share * n * np.finfo(float).eps]
+            w = shortest(X, U @ np.ones(2))
+            assert np.count_nonzero(np.abs(w) > 1e3) == rank - 1
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e20])
+@pytest.mark.parametrize("shape", [(40, 7), (7, 40)])
+def test_no_penalty_in_any_unit(shape, unit):
+    X, y = data(*shape)
+    X[:, 3] = X[:, 1] - X[:, 2]
+    found, _ = solve(Design(unit * X), y, 0.0)
+    np.testing.assert_allclose(unit * found.value.w, np.linalg.pinv(X) @ y, atol=1e-9)
+
+
+def test_a_matrix_of_zeros_has_the_rank_0():
+    found = accurate(np.zeros((4, 2)), np.ones(4))
+    assert found.rank == 0
+    assert found.x.tolist() == [0.0, 0.0]
+    whole = accurate(np.diag([1.0, 1e-8]), np.ones(2))
+    assert whole.rank == 2
+    np.testing.assert_allclose(whole.x, [1.0, 1e8])
+    part = accurate(np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([2.0, 4.0]))
+    assert part.rank == 1
+    np.testing.assert_allclose(part.x, [1.0, 1.0])
+
+
+def test_a_gap_that_the_slopes_bound_is_seen():
+    X, y = data(40, 7)
+    alpha, design = 0.5, Design(X)
+    factors = RidgeFactors(design)
+    w = factors._solve(alpha, design.correlate(y))
+    r = y - design.dot(w)
+    slopes = design.correlate(r) - alpha * w
+    share = float(slopes @ slopes) / (2 * alpha) / (float(r @ r + alpha * w @ w) / 2)
+    problem, gram = LassoProblem(y, 0.0, alpha), FeatureGram.of_rows(X)
+    assert 0 < share < 1e-20
+    for gap, tol, seen in (
+        (2.0, 9.0, True),
+        (9.0, 2.0, True),
+        (0.5, 9.0, False),
+        (9.0, 0.5, False),
+    ):
+        budget = Budget(tol=tol * share, gap=gap * share)
+        assert factors.run(problem, gram, budget, None).gap_seen is seen
+    assert not factors.run(problem, gram, Budget(tol=1.0), None).gap_seen

@@ -3,6 +3,7 @@
 import math
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -186,7 +187,9 @@ def test_windows_fall_by_a_factor(kind, n, d, narrowed):
     window, least = found._smoothing()
     assert window == pytest.approx(0.1 * found.scale * 0.1 ** min(narrowed, 5))
     wide = d + 1 > n and kind == "hinge"
-    assert least == pytest.approx((1e-5 if wide else 1e-9) * found.total_norm * 0.1**narrowed)
+    assert least == pytest.approx(
+        (1e-5 if wide else 1e-9) * found.total_norm * 0.1**narrowed, rel=1e-9, abs=0
+    )
     sharp = found.problem.D if kind == "squares" else window / found.width
     assert found._settled() == (narrowed > 5 and least < sharp.min())
 
@@ -258,7 +261,7 @@ def test_windows_where_only_some_losses_are_squared():
     found = stages("hinge", n=20, d=30)
     D = np.where(np.arange(20) < 3, 0.5, 0.0)
     found.problem = replace(found.problem, D=D)
-    assert found._smoothing()[1] == pytest.approx(1e-9 * found.total_norm)
+    assert found._smoothing()[1] == pytest.approx(1e-9 * found.total_norm, rel=1e-9, abs=0)
 
 
 def test_the_next_stage_is_centred_on_this_one():
@@ -545,3 +548,62 @@ def test_a_start_is_gone_on_from():
     again = LinearNewton(0).solve(problem, gram, Budget(tol=1e-6), first.value)
     assert again.statistics.iterations <= first.statistics.iterations / 2
     np.testing.assert_allclose(again.value.w, first.value.w, atol=1e-6)
+
+
+def test_one_last_step_is_one():
+    found = stages("squares", n=60, d=4, tol=1e-3)
+    found._stage()
+    before, w = found.steps, found.w.copy()
+    found._last_step()
+    assert found.steps - before <= 1
+    assert found.max_iter == before + 1
+    # At the end multipliers are those of the residuals, and weights their sum.
+    beta = soft(found.residual, found.problem.epsilon) / found.problem.D
+    np.testing.assert_allclose(found.beta, beta, atol=1e-9)
+    np.testing.assert_allclose(found.w, extended(found.rows).T @ found.beta, atol=1e-6)
+    assert w.shape == found.w.shape
+
+
+def test_losses_with_a_kink_are_polished_whatever_their_size():
+    found = stages("hinge", n=160, d=120, C=0.1, tol=1e-2)
+    assert not found._is_small()
+    solved = found.solve()
+    assert found.max_iter < sys.maxsize  # the last stage has a limit of its own
+    assert solved.status is Status.OPTIMAL
+    residual = found.problem.p - found.rows.dot(solved.value.w)
+    assert found.problem.violation(residual, solved.value.multipliers) <= 1e-4
+
+
+def test_without_any_step_nothing_is_reached():
+    found = stages("squares", n=60, max_iter=0)
+    gain = 1 / found.problem.D
+    beta = gain * soft(found.residual, found.problem.epsilon)
+    total = extended(found.rows).T @ beta
+    assert not found._minimise(found.residual, gain, total, np.inf, 1e9)
+    assert found.steps == 0
+    assert not found.w.any()
+
+
+def test_the_second_solve_of_a_wide_system_brings_digits():
+    # (I + gXᵀX)s = r with g = 10¹²: exactly, by elimination in rational numbers.
+    X, _, random = data(3, 5)
+    gradient, gain = random.normal(size=5), np.full(3, 1e12)
+    rows, right = [[Fraction(v) for v in row] for row in X.tolist()], gradient.tolist()
+
+    def entry(i, j):
+        return Fraction(int(i == j)) + 10**12 * sum(row[i] * row[j] for row in rows)
+
+    system = [[entry(i, j) for j in range(5)] + [Fraction(right[i])] for i in range(5)]
+    for i in range(5):
+        system[i] = [v / system[i][i] for v in system[i]]
+        for j in range(5):
+            if j != i:
+                system[j] = [
+                    v - system[j][i] * u for v, u in zip(system[j], system[i], strict=True)
+                ]
+    exact = np.array([float(row[5]) for row in system])
+    found = newton._newton_step(DesignRows(X), np.arange(3), gain, gradient, 2000)
+    root = np.sqrt(gain)
+    once = gradient - X.T @ (root * np.linalg.solve(np.eye(3) + np.outer(root, root) * (X @ X.T), root * (X @ gradient)))  # fmt: skip  # noqa: E501
+    assert np.abs(found - exact).max() <= 1e-14 * np.abs(gradient).max()
+    assert np.abs(once - exact).max() <= 1e-10 * np.abs(gradient).max()

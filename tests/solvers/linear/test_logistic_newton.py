@@ -1,5 +1,7 @@
 """Newton's method for logistic regression: steps, limits, secants, and conditions of optimality."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,25 @@ def test_functions_of_a_kernel(classes, most):
     assert np.abs(K @ (c - view.beta)).max() <= 1e-6
     assert np.abs(view.slopes).max() <= 1e-10
     assert found.statistics.iterations <= 8
+
+
+def test_when_secants_take_too_long():
+    # 32 steps for a factor of 2³²: one step more for each factor of 2 that is left.
+    def long(norm, goal, steps=32, worth=3.0):
+        return newton._take_long(norm * 2.0**32, norm, goal, steps, worth)
+
+    assert not long(8.0, 1.0)  # three more are worth it
+    assert long(8.1, 1.0)
+    assert long(16.0, 2.0, worth=2.9)
+    assert not long(1.0, 1.0, worth=-1.0)  # the goal is met
+    assert not long(1e9, 1.0, steps=24)  # the first ones are not judged
+    assert long(1e9, 1.0, steps=25)
+    assert not long(0.5, 1.0, steps=60)
+    assert long(0.5, 1.0, steps=61)
+    assert long(1e-9, 1e-10, steps=61, worth=math.inf)
+    assert not long(1e9, 1.0, steps=60, worth=math.inf)
+
+
+@pytest.mark.parametrize(("most", "enough"), [(-1, True), (99, False), (100, True), (0, False)])
+def test_secants_need_steps_to_fall_back_on(most, enough):
+    assert newton._affords_secants(Budget(max_iter=most)) is enough

@@ -8,6 +8,7 @@ from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 from mercer.problems.linear import DesignRows
 from mercer.problems.logistic import LinearLogisticProblem, LogisticProblem
+from mercer.solvers.linear import logistic_spaces
 from mercer.solvers.linear.logistic_spaces import Element, FunctionSpace, WeightSpace
 
 
@@ -137,7 +138,7 @@ def test_the_diagonal_of_an_empty_column_is_tiny():
     problem, space, view, _ = larger(60, 4, penalised=False)
     space.rows.X[:, 1] = 0.0
     diagonal = space._diagonal(problem, view)[:, 0]
-    assert diagonal[1] == pytest.approx(1e-12 * diagonal.max())
+    assert diagonal[1] == pytest.approx(1e-12 * diagonal.max(), rel=1e-9, abs=0)
     space.rows.X[:] = 0.0
     space.squares = None
     np.testing.assert_allclose(space._diagonal(problem, view), 1e-312, rtol=1e-3)
@@ -300,3 +301,29 @@ def test_newton_steps_of_functions_at_the_limit():
     problem, _, view, K, c = functions()
     space = FunctionSpace(GivenGram(K, Definite.POSITIVE), 30)
     assert space.solve(problem, view, Element(space, c)) is not None
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_newton_matrices_of_tiny_weights(classes, thin):
+    # All curvatures together are far below 1, and the bias still follows.
+    problem, space, W, _ = case(classes, True, 0.0)
+    if thin:
+        if classes > 2:
+            return
+        space = WeightSpace(DesignRows(sparse.csr_array(space.rows.X), 0.0), 1_000)
+    view = problem.with_best_bias(space.values(W))
+    small = LinearLogisticProblem(problem.labels, 2.0**-20 * problem.C, classes, True)
+    less = small.view(space.values(W), view.bias)
+    whole, part = space._hessian(problem, view), space._hessian(small, less)
+    np.testing.assert_allclose(2.0**20 * part, whole, atol=1e-9 * np.abs(whole).max())
+
+
+def test_the_matrix_is_held_where_it_fits(monkeypatch):
+    K = GivenGram(np.eye(10), Definite.POSITIVE)
+    for there, held in ((None, True), (1600, True), (1599, False)):
+        monkeypatch.setattr(logistic_spaces._memory, "available_bytes", lambda there=there: there)
+        space = FunctionSpace(K)
+        assert (space.K is not None) is held
+        np.testing.assert_array_equal(space.values(np.ones((10, 1))), np.ones((10, 1)))
+        assert (space.length, space.entries) == (10, 100)

@@ -179,7 +179,9 @@ def test_vertices_on_the_way_have_a_dual_point(most):
     assert np.abs(C.T @ nu).max() <= 1e-12
     assert nu.max() <= 0.9 + 1e-12
     assert nu.min() >= -0.1 - 1e-12
-    assert max(nu.max() / 0.9, nu.min() / -0.1) > 0.5
+    assert max(nu.max() / 0.9, nu.min() / -0.1) == pytest.approx(
+        1.0, rel=1e-12
+    )  # as far as it goes
     assert found.certificate.dual <= best.certificate.primal <= found.certificate.primal
     assert found.certificate.dual > 0
 
@@ -388,3 +390,88 @@ def test_starts_and_the_values_they_reach(n_init):
     assert none.statistics.iterations == 0
     one = solver(n_init).solve(problem, GRAM, Budget(max_iter=1))
     assert one.statistics.iterations == len(values)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e-8, 1e150])
+@pytest.mark.parametrize("tau", [0.3, 0.9])
+def test_reweighted_squares_in_any_unit(unit, tau):
+    Q = np.linalg.qr(A)[0]
+    one = parts._near(tau - 1, tau, Q, B)
+    np.testing.assert_allclose(parts._near(tau - 1, tau, Q, unit * B) / unit, one, rtol=1e-6)
+
+
+def test_reweighted_squares_are_the_plain_loop():
+    Q = np.linalg.qr(A)[0]
+    for low, high in ((-1.0, 1.0), (-0.2, 0.8)):
+        x = Q.T @ B
+        for _ in range(12):
+            r = B - Q @ x
+            size = np.maximum(np.abs(r), 1e-3 * np.median(np.abs(r)))
+            w = np.where(r > 0, high, -low) / size
+            x = np.linalg.solve((Q.T * w) @ Q, (Q.T * w) @ B)
+        np.testing.assert_allclose(parts._near(low, high, Q, B), x, rtol=1e-7)
+
+
+def test_rows_that_are_nearly_dependent_are_no_basis():
+    # The six of the smallest residuals are alike up to 10⁻⁹: another row has to be taken.
+    Q = np.vstack([np.tile([1.0, 1.0], (6, 1)), [[0.0, 1.0], [1.0, 0.0]]])
+    Q[:6, 1] += 1e-9 * np.arange(6.0)
+    rows = parts._basis(Q, np.arange(8.0))
+    assert np.linalg.cond(Q[rows]) < 10
+    Q[:6, 1] = 1.0 + 1e-3 * np.arange(6.0)  # and these will do
+    assert (parts._basis(Q, np.arange(8.0)) < 6).all()
+
+
+def test_a_multiplier_may_leave_its_box_by_rounding():
+    # The median of 1, 2 and 2.5 is 2, whose multiplier is 0; of 0.9 and 0.1 the slopes do not sum.
+    ones = FeatureGram.of_rows(np.ones((3, 1)))
+    for tau, best in ((0.5, 2.0), (0.3, 1.0), (0.7, 2.5), (0.1, 1.0)):
+        found = TiltedVertices().solve(
+            PenaltyProblem(np.array([1.0, 2.0, 2.5]), Quantile(tau)), ones, Budget()
+        )
+        assert found.value.x == pytest.approx([best])
+        assert found.status == "optimal"
+        assert found.value.nu.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_newtons_method_begins_beyond_all_bends():
+    # No residual of the least squares is below a: there is no curvature at all to begin with.
+    r = B - A @ np.linalg.lstsq(A, B, rcond=None)[0]
+    problem = PenaltyProblem(B, Huber(0.5 * np.abs(r).min()))
+    found = solver().newton(problem, GRAM, Budget(tol=1e-6))
+    assert problem.value(B - A @ found.value.x) < problem.value(r) * (1 - 1e-3)
+    assert found.iterations > 1
+
+
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_exact_fits_end_at_once(most):
+    problem = PenaltyProblem(A @ np.arange(4.0), Huber(1.0))
+    found = solver().newton(problem, GRAM, Budget(tol=1e-6, max_iter=most))
+    assert found.iterations == min(most, 1)
+    assert found.status == ("optimal" if most else "max_iter")
+    np.testing.assert_allclose(found.value.x, np.arange(4.0), atol=1e-9)
+
+
+def test_residuals_of_zero_have_the_largest_weight_there_is():
+    # More than half of the rows are met exactly, so that the median residual is 0.
+    Q = np.array([[1.0], [0.0], [0.0], [0.0], [0.0]])
+    assert parts._near(-1.0, 1.0, Q, np.array([2.0, 0.0, 0.0, 0.0, 1.0])) == pytest.approx([2.0])
+    assert len(parts._independent_columns(np.zeros((4, 2)))) == 0
+    tiny = 1e-30 * A
+    assert len(parts._independent_columns(tiny)) == 4
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_rows_that_enter_and_bases_in_any_unit(unit):
+    r, change = np.array([1.0, 1.0, -1.0]), unit * np.array([1e-13, 1.0, 1.0])
+    nobody = np.array([], np.intp)
+    assert parts._entering_row(r, change, nobody, 0.5 * unit) == 1
+    assert parts._entering_row(r, unit * np.array([1e-11, 1.0, 1.0]), nobody, 5.0 * unit) == 0
+    Q = np.linalg.qr(A)[0]
+    size = np.abs(B)
+    np.testing.assert_array_equal(parts._basis(unit * Q, size), parts._basis(Q, size))
+    same = np.tile([1.0, 1.0], (8, 1)) + np.vstack([1e-9 * np.eye(2), np.zeros((4, 2)), np.eye(2)])
+    np.testing.assert_array_equal(
+        np.sort(parts._basis(unit * same, np.arange(8.0))),
+        np.sort(parts._basis(same, np.arange(8.0))),
+    )

@@ -1,5 +1,7 @@
 """Proximal Newton steps: models of the losses against their definition, and their minima."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,7 @@ from mercer.problems.logistic import LogisticAnswer
 from mercer.problems.sparse_logistic import SparseLogisticProblem
 from mercer.solvers.base import Budget
 from mercer.solvers.linear import proximal_newton as proximal
+from mercer.solvers.linear.logistic_newton import SHARPNESS
 from mercer.solvers.linear.proximal_newton import ProximalNewton
 
 
@@ -261,3 +264,78 @@ def test_slow_columns_get_a_hessian():
         assert found.largest == largest
         assert found.view.loss + problem.penalty(found.W) < problem.with_best_bias(0 * found.F).loss
         np.testing.assert_allclose(found.F, X @ found.W, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_it_ends_at_the_first_step_that_meets_both_conditions(classes, size):
+    problem, _, X, _ = case(150, 12, classes)
+    problem = replace(problem, C=size * problem.C)
+    gram, total = FeatureGram.of_rows(X), size * problem.C.sum() / size
+    # Where each number of steps leads, its relative gap, and its violation as a share of ΣC.
+    gaps, shares = [], []
+    for k in range(12):
+        W = ProximalNewton().run(problem, gram, Budget(0.0, max_iter=k), None).value.coef
+        view = problem.with_best_bias(X @ W)
+        V = X.T @ view.beta
+        slopes = problem.slopes(W, V)
+        value = view.loss + problem.penalty(W)
+        gaps.append((value - problem.dual_value(view.beta, V, slopes)) / value)
+        shares.append(float(problem.violations(W, slopes).max()) / total)
+    for tol in np.geomspace(1e-9, 1.0, 19):
+        met = [gap <= SHARPNESS * tol and share <= tol for gap, share in zip(gaps, shares, strict=True)]  # fmt: skip  # noqa: E501
+        found = ProximalNewton().run(problem, gram, Budget(tol), None)
+        if True in met:
+            assert found.iterations == met.index(True)
+            assert found.status == "optimal"
+
+
+def test_rounding_ends_it_after_three_steps_that_bring_nothing():
+    problem, _, X, _ = case(150, 12)
+    gram, gaps = FeatureGram.of_rows(X), []
+    for k in range(20):
+        found = ProximalNewton().run(problem, gram, Budget(0.0, max_iter=k), None)
+        W = found.value.coef
+        view = problem.with_best_bias(X @ W)
+        V = X.T @ view.beta
+        value = view.loss + problem.penalty(W)
+        gaps.append((value - problem.dual_value(view.beta, V, problem.slopes(W, V))) / value)
+        if found.status == "optimal":
+            break
+    first = next(k for k, gap in enumerate(gaps) if gap <= 1e-11)
+    assert found.status == "optimal"
+    assert first < found.iterations <= first + 6
+
+
+def test_hessians_ask_for_the_memory_that_they_take(monkeypatch):
+    problem, columns, X, W = case(classes=3)
+    asked = []
+    monkeypatch.setattr(proximal._memory, "require", lambda size, *words: asked.append(size))
+    view = problem.with_best_bias(X @ W)
+    proximal.hessian(problem, view, columns, everything(W))
+    assert asked == [8 * W.size**2]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("small", [0, 400])
+def test_steps_that_are_too_long_are_cut_until_the_objective_falls(small, classes):
+    cut = 0
+    for seed in range(6):
+        problem, _, X, W = case(60, 5, classes, seed=seed)
+        start = 12 * W  # far out, where the losses hardly bend
+        run = proximal._Steps(problem, X, start, Budget(), ProximalNewton(small_system=small))
+        for _ in range(4):
+            V = X.T @ run.view.beta
+            value = run.view.loss + problem.penalty(run.W)
+            before = run.W.copy()
+            if not run._step(problem.slopes(run.W, V), V, value, 1e-3):
+                break
+            after = problem.with_best_bias(X @ run.W).loss + problem.penalty(run.W)
+            assert after < value
+            np.testing.assert_allclose(run.F, X @ run.W, atol=1e-9)
+            # The whole step is where the model is lowest; a part of it is a halved one.
+            model = proximal._HessianModel(problem, problem.with_best_bias(X @ before), X, everything(before))  # fmt: skip  # noqa: E501
+            best = model.minimise(before.T.ravel(), V.T.ravel(), 1e-9).reshape(before.T.shape).T
+            share = np.vdot(run.W - before, best - before) / np.vdot(best - before, best - before)
+            cut += share < 0.9
+    assert cut > 0

@@ -254,3 +254,26 @@ def test_a_start_of_weights_is_the_callers():
     )
     assert_array_equal(start.w, np.ones(3))
     assert start.b == 0.5
+
+
+def test_rows_that_are_served_as_well_are_not_added():
+    # A hundred rows alike: the hull of some is that of all.
+    asked = []
+    Z = np.tile([2.0, 0.0], (100, 1))
+    solve = least_point_of_rows(lambda index: Z[index], lambda w: Z @ w)
+
+    def noted(index):
+        asked.append(len(index))
+        return solve(index)
+
+    found = bound_on_mistakes(noted, (Z**2).sum(axis=1), np.full(100, 2.0), 1.0)
+    assert asked == [30]
+    assert (found.radius, found.margin, found.widest) == (2.0, pytest.approx(2.0), pytest.approx(2.0))  # fmt: skip  # noqa: E501
+    # One that is served worse by more than a millionth is, and by less it is not.
+    for share, rounds in ((1 - 2e-6, 2), (1 - 0.5e-6, 1)):
+        asked.clear()
+        Z[99] = [2.0 * share, 0.0]
+        own = np.full(100, 2.0)
+        own[99] = 3.0
+        bound_on_mistakes(noted, (Z**2).sum(axis=1), own, 1.0)
+        assert len(asked) == rounds

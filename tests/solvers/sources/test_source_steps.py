@@ -244,3 +244,39 @@ def test_sweeps_of_rotations_end_and_are_rotations():
         assert _entropies((W @ X)[[i, j]], angles).min() >= _entropies((W @ X)[[i, j]], np.zeros(1))[0] - 0.01  # fmt: skip  # noqa: E501
     once = method.solve(SumOfEntropies(), gram, Budget(max_iter=1), None)
     assert (once.status, once.statistics.iterations) == (Status.MAX_ITER, 1)
+
+
+def test_steps_uphill_are_refused_however_short():
+    data = X3 if X3.shape[0] == 3 else X3.T
+    for size in (1.0, 1e-2, 1e-4):
+        descent = _Descent(CONTRAST, data, W3)
+        assert not descent._move(size * descent.G)
+        np.testing.assert_array_equal(descent.W, W3)
+        assert not descent.memory
+
+
+def test_no_step_turns_by_more_than_a_radian():
+    data = X3 if X3.shape[0] == 3 else X3.T
+    first, second = _Descent(CONTRAST, data, W3), _Descent(CONTRAST, data, W3)
+    D = first._direction()
+    longest = np.abs(D).max()
+    assert first._move(D * (40 / longest))
+    assert second._move(D / longest)
+    np.testing.assert_allclose(first.W, second.W, atol=1e-12)
+    # Short ones are taken as they are.
+    third = _Descent(CONTRAST, data, W3)
+    assert third._move(0.125 * D / longest)
+    np.testing.assert_allclose(third.W, _cayley(0.125 * D / longest) @ W3, atol=1e-12)
+
+
+def test_a_few_conjugate_steps_give_the_newton_direction():
+    data = X3 if X3.shape[0] == 3 else X3.T
+    descent = _Descent(CONTRAST, data, W3)
+    while descent.size > 1e-3:
+        assert descent._move(descent._direction())
+    H = second_derivatives(CONTRAST, descent.W, data)
+    D = descent._newton_direction()
+    left = np.linalg.norm(H(D) + descent.G)
+    assert left <= np.sqrt(descent.size) * np.linalg.norm(descent.G) * (1 + 1e-9)
+    np.testing.assert_allclose(D, -D.T, atol=1e-15)
+    assert np.vdot(D, descent.G) < 0

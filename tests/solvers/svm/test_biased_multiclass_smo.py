@@ -1,5 +1,7 @@
 """Joint machines with free biases, against Clarabel on the primal problem and their certificate."""
 
+from dataclasses import replace
+
 import clarabel
 import numpy as np
 import pytest
@@ -7,10 +9,13 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from mercer import RBF, SVC, Gram, Linear, certify, load, save
+from mercer.gram.feature_gram import FeatureGram
+from mercer.gram.sums import SumGram
 from mercer.problems.biased_multiclass import BiasedMulticlass, JointAnswer
 from mercer.problems.multiclass import CrammerSinger, WestonWatkins
 from mercer.solvers.base import Budget
 from mercer.solvers.svm.biased_multiclass_smo import BiasedJointSolver
+from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 
 MACHINES = [WestonWatkins, CrammerSinger]
 
@@ -145,3 +150,29 @@ def test_starts_and_limits(machine):
     assert 30 <= cut.statistics.iterations <= 60
     stopped = BiasedJointSolver().solve(problem, gram, Budget(tol=1e-9, monitor=lambda _: True))
     assert stopped.status == "interrupted"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_steps_are_those_of_the_joint_problems(machine):
+    random = np.random.default_rng(4)
+    problem = machine(np.arange(24) % 3, np.ones(24), 3)
+    gram = Gram(RBF(gamma=0.5), random.normal(size=(24, 2)))
+    # One round: the joint problem with K + 1, since all k(x, x) are 1.
+    ones = FeatureGram.of_rows(np.ones((24, 1)))
+    stated = replace(problem, biases=np.zeros(3), free=False)
+    for most in (1, 10, 25):
+        limits = Budget(tol=3e-10, max_iter=most)
+        alone = JointMulticlassSolver().run(stated, SumGram([gram, ones]), limits, None)
+        cut = BiasedJointSolver().run(
+            BiasedMulticlass(problem), gram, Budget(tol=1e-9, max_iter=most), None
+        )
+        assert cut.iterations == alone.iterations
+        np.testing.assert_allclose(cut.value.biases, alone.value.sum(axis=0), atol=1e-12)
+        assert cut.details["nonconvex"] is False
+        assert cut.details["relative_gap"] == pytest.approx(
+            abs(
+                BiasedMulticlass(problem).with_biases(cut.value.biases).judge(
+                    cut.value.alpha, cut.product
+                ).relative_gap
+            )
+        )  # fmt: skip

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer import RBF, Gram
 from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 from mercer.problems import qp
 from mercer.problems.unbiased import UnbiasedQP
 from mercer.solvers.base import Budget, Outcome, Status
-from mercer.solvers.svm import box_qp, smo
+from mercer.solvers.svm import box_parts, box_qp, smo
 from mercer.solvers.svm.box_parts import _ends, _pieces
 from mercer.solvers.svm.box_qp import BoxQPSolver, Scratch, _OnMatrix, share_matrix
 from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
@@ -68,9 +69,9 @@ def test_checks_are_in_float64(kind):
         assert run.refreshes == count
     run.check()
     assert run.refreshes == 2  # nothing moved
-    assert run.rounding() == pytest.approx(2.0**-52 * np.abs(run.beta).sum())
+    assert run.rounding() == pytest.approx(2.0**-52 * np.abs(run.beta).sum(), rel=1e-9, abs=0)
     run.greatest = 8.0
-    assert run.rounding() == pytest.approx(2.0**-49 * np.abs(run.beta).sum())
+    assert run.rounding() == pytest.approx(2.0**-49 * np.abs(run.beta).sum(), rel=1e-9, abs=0)
 
 
 def test_sizes_of_working_sets():
@@ -383,3 +384,161 @@ def test_coordinate_ascent(bytes_, gap):
         assert cut.iterations == most
         assert_allclose(cut.product, K @ cut.value, atol=1e-12)
     assert found.iterations <= 4000
+    # However many calls it takes, the steps are those that are left.
+    for most in range(0, found.iterations, max(1, found.iterations // 9)):
+        cut = KernelCoordinateAscent().run(problem, gram, limits.but(max_iter=most), None)
+        assert cut.iterations == most
+
+
+@pytest.mark.parametrize(("bytes_", "whole"), [(8 * 3600, True), (8 * 3600 - 1, False)])
+def test_the_whole_matrix_is_held_where_it_fits(bytes_, whole):
+    _, box = table()
+    problem = UnbiasedQP(box.name, box.p, box.lo, box.hi, box.start, box.row, box.group)
+    gram = Gram(RBF(gamma=0.3), np.random.default_rng(0).normal(size=(60, 3)))
+    found = KernelCoordinateAscent().solve(problem, gram, Budget(tol=1e-4, cache_bytes=bytes_))
+    assert found.status is Status.OPTIMAL
+    much = KernelCoordinateAscent().solve(problem, gram, Budget(tol=1e-4))
+    assert (found.statistics.evaluations == much.statistics.evaluations) is whole
+
+
+def test_where_one_is_interrupted_the_rest_is_too():
+    K, problem = table()
+    parts = [(np.arange(60), problem), (np.arange(60), problem), (np.arange(60), problem)]
+    for limits in ({"cache_bytes": 0}, {}):  # each on rows of its own, and all on one matrix
+        asked = []
+
+        def once(violation, asked=asked):
+            asked.append(violation)
+            return len(asked) == 1
+
+        found = BoxQPSolver().solve_all(
+            parts, GivenGram(K), Budget(tol=1e-9, monitor=once, threads=1, **limits)
+        )
+        assert [each.status for each in found] == [Status.INTERRUPTED] * 3
+        assert len(asked) == 1  # nobody is asked again
+
+
+def test_the_better_of_the_last_answer_and_its_multiple():
+    K, problem = table(C=100.0)
+
+    def value(beta):
+        return problem.p @ beta - beta @ K @ beta / 2
+
+    taken = []
+    for wide in (0.25, 0.5, 1.0, 1.5, 3.0):
+        last = qp.classifier(problem.p, np.full(60, 100.0 / wide))
+        for size in (-0.02, 0.005, 0.02, 0.05, 0.1, 0.3):
+            run = on_matrix(K, problem)
+            shape = np.abs(np.random.default_rng(int(1000 * abs(size))).normal(size=60))
+            run.last, run.beta = last, last.feasible(size * problem.p * shape)
+            run.f = K @ run.beta
+            begin, f = run._begin(problem, None)
+            best = max((run.beta, wide * run.beta), key=value)
+            taken.append(bool(value(wide * run.beta) > value(run.beta)))
+            assert_allclose(begin, best, atol=1e-12)
+            assert_allclose(f, K @ begin, atol=1e-9)
+    assert 5 < sum(taken) < len(taken) - 5
+
+
+def test_a_last_answer_outside_of_the_box_has_its_own_product():
+    K, problem = table(C=1.0)
+    run = on_matrix(K, problem)
+    run.last, run.beta = problem, 1.0 * problem.p * np.linspace(0.5, 1.5, 60)
+    run.beta = qp.classifier(problem.p, np.full(60, 9.0)).feasible(run.beta)
+    run.f = K @ run.beta
+    begin, f = run._begin(problem, None)
+    assert np.abs(begin).max() <= 1.0
+    assert_allclose(f, K @ begin, atol=1e-12)
+
+
+def test_the_greatest_value_on_the_diagonal():
+    K, problem = table(10)
+    scaled = K * np.outer(np.arange(1.0, 11.0), np.arange(1.0, 11.0))
+    assert on_matrix(scaled, problem).greatest == pytest.approx(100.0)
+    assert on_matrix(-scaled, problem).greatest == pytest.approx(100.0)
+    assert on_matrix(-scaled, problem).diag.dtype == np.float32
+
+
+def test_working_sets_grow_where_more_is_free(monkeypatch):
+    monkeypatch.setattr(smo, "WORKING_SET", 8)
+    monkeypatch.setattr(smo, "LARGE_WORKING_SET", 16)
+    for kind, C, size in (("tube", 1e6, 16), ("classes", 1e-3, 8)):
+        K, problem = table(kind=kind, C=C)
+        run = _WorkingSetRun(problem, GivenGram(K + 0.1 * np.eye(60)), Budget(), None, True)
+        assert run.size == 8
+        found = run.solve()
+        free = np.count_nonzero((found.value > problem.lo) & (found.value < problem.hi))
+        assert bool(free > 8) == (size == 16)
+        assert run.size == size
+    # Blocks have to fit the budget: 8 × 8 numbers are all that there is room for.
+    K, problem = table(kind="tube", C=1e6)
+    run = _WorkingSetRun(problem, GivenGram(K + 0.1 * np.eye(60)), Budget(), None, True)
+    run.most = 8
+    run.solve()
+    assert run.size == 8
+
+
+def test_which_answers_are_made_exact():
+    for n, tol, fine in ((200, 1e-2, True), (201, 1e-2, False), (200, 1.1e-2, False), (201, 1.0, False)):  # fmt: skip  # noqa: E501
+        problem = qp.classifier(np.where(np.arange(n) % 2, 1.0, -1.0), np.ones(n))
+        assert BoxQPSolver()._is_fine(problem, Budget(tol=tol)) is fine
+
+
+class CountedSteps(_WorkingSetRun):
+    """Counts its working sets."""
+
+    count = 0
+
+    def step(self, active, extremes, violation):
+        self.count += 1
+        return super().step(active, extremes, violation)
+
+
+@pytest.mark.parametrize("kind", ["classes", "tube", "nu"])
+def test_rounds_are_counted(kind):
+    K, problem = table(kind=kind)
+    run = CountedSteps(problem, GivenGram(K, Definite.POSITIVE), Budget(tol=1e-6), None, True)
+    found = run.solve()
+    assert found.details["rounds"] == run.count > 1
+    assert found.details["refreshes"] == run.refreshes > 0
+    assert found.details["nonconvex"] is False
+
+
+@pytest.mark.parametrize(("megabytes", "rows"), [(0, 0), (40, 2), (200, 140)])
+def test_what_working_sets_leave_of_the_budget_is_for_rows(megabytes, rows, monkeypatch):
+    K, problem = table()
+    given = []
+    plain = smo.row_products
+
+    def noted(gram, room, threads):
+        given.append(room)
+        return plain(gram, room, threads)
+
+    monkeypatch.setattr(smo, "row_products", noted)
+    SMO().run(problem, GivenGram(K), Budget(cache_bytes=megabytes << 20), None)
+    # Blocks of 8·min(2048, √(budget/32))² bytes, and 28 MB on their way.
+    most = max(64, math.isqrt((megabytes << 20) // 32))
+    spare = (megabytes << 20) - 8 * min(2048, most) ** 2 - (28 << 20)
+    assert given == [max(0, spare)]
+    assert given[0] >> 20 == rows
+
+
+@pytest.mark.parametrize(("extra", "shared"), [(0, False), (2, True)])
+def test_threads_share_several_problems_where_that_pays(extra, shared, monkeypatch):
+    # 40 problems of 100 rows have 400,000 cells: up to there one call does.
+    K, _ = table(102)
+    signs = np.where(np.arange(100) % 2, 1.0, -1.0)
+    parts = [(np.arange(100), qp.classifier(signs, np.full(100, 1e-3)))] * 40
+    if extra:
+        parts = [*parts[:39], (np.arange(102), qp.classifier(np.r_[signs, 1, -1], np.full(102, 1e-3)))]  # fmt: skip  # noqa: E501
+    groups = []
+    plain = box_parts._parallel.run
+
+    def noted(task, items, threads):
+        groups.append([len(item) for item in items])
+        return plain(task, items, threads)
+
+    monkeypatch.setattr(box_parts._parallel, "run", noted)
+    found = box_parts.solve_together(parts, K, np.arange(102), Budget(tol=1e-3), 2)
+    assert groups == ([[20, 20]] if shared else [])
+    assert all(each.status is Status.OPTIMAL for each in found)

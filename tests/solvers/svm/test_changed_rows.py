@@ -9,7 +9,12 @@ from mercer.gram.given import GivenGram
 from mercer.kernels.definite import Definite
 from mercer.problems import qp
 from mercer.solvers.base import Budget
-from mercer.solvers.svm.changed_rows import harmless_changes
+from mercer.solvers.svm.changed_rows import (
+    _Base,
+    _best_bias,
+    _Remainders,
+    harmless_changes,
+)
 from mercer.solvers.svm.smo import SMO
 
 PULLS, SPREADS, LEAST_ROOM = (0.0, 0.03, 0.1), (0.3, 3.0), 0.02
@@ -152,3 +157,43 @@ def test_other_signs_than_those_of_the_answer_are_not_proven():
     own = np.diagonal(K)[30:]
     found = harmless_changes(problem, K[:30, :30], K[30:, :30], own, beta, -values, True)
     np.testing.assert_array_equal(found, -1)
+
+
+@pytest.mark.parametrize("removed_only", [True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_counts_of_other_tables(seed, removed_only):
+    n = 40
+    y, K, features = data(seed, n, 2.5)
+    problem = qp.classifier(y, np.full(n, 0.03))
+    own, among, cross = np.diagonal(K)[n:], K[:n, :n], K[n:, :n]
+    beta = optimum(problem, among)
+    values = cross @ beta + problem.biases(beta, among @ beta)[0]
+    compared = 0
+    for pull in PULLS:
+        base = _Base.near(problem, among, beta, pull)
+        F, up, down = problem.p - among @ base.beta, problem.hi - base.beta, base.beta - problem.lo
+        if not len(base.anchors) or base.bias != least_gap(F, up, down)[0]:
+            continue  # without anchors there is no bound, and of equal biases any will do
+        compared += 1
+        for spread in SPREADS:
+            bounds = _Remainders(base, among, cross, own, spread)
+            found = bounds.harmless(values, removed_only)
+            exact = most_harmless(
+                problem, base.beta, features[:n], features[n:], spread, values, removed_only
+            )
+            np.testing.assert_array_equal(found, exact)
+            sizes = np.sqrt(own * np.diagonal(among).max()) * np.abs(base.beta).sum()
+            np.testing.assert_allclose(bounds.noise, 1e-10 * (np.abs(bounds.values) + sizes))
+            assert (bounds.harmless(-values, removed_only) == -1).all()
+    assert compared
+
+
+def test_the_best_constant_is_a_weighted_quantile():
+    random = np.random.default_rng(0)
+    for _ in range(50):
+        F, up, down = random.normal(size=7), random.uniform(0, 1, 7), random.uniform(0, 1, 7)
+        up[random.integers(7)] = 0.0
+        best, gap = least_gap(F, up, down)
+        found = _best_bias(F, up, down)
+        assert up @ np.maximum(F - found, 0) + down @ np.maximum(found - F, 0) == pytest.approx(gap)
+        assert found == best

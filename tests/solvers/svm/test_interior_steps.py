@@ -1,6 +1,7 @@
 """The interior-point method taken apart: each formula by hand, one step by a dense system."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_a_matrix_of_zeros_starts_too():
 def test_values_gaps_and_merits_by_hand():
     K, problems = boxes()
     random = np.random.default_rng(2)
-    for problem in [*problems, widened(problems[0])]:
+    for problem in [*problems, widened(problems[1], low=True), widened(problems[0])]:
         run = interior._InteriorRun(problem, DenseSystem(K))
         beta = random.uniform(0.2, 1.0, len(problem))
         c = np.bincount(problem.row, beta, len(K))
@@ -125,6 +126,13 @@ def test_values_gaps_and_merits_by_hand():
         2.0 / (np.abs(run.beta).sum() * least)
     )
     assert run.merit(none, none + least, np.zeros(1), 0.0) == pytest.approx(1.0)
+    run.diagonal = 8.0
+    assert run.merit(none, none + 8 * least, np.zeros(1), 0.0) == pytest.approx(1.0)
+    # Nothing at all is compared with the least of numbers.
+    run.beta = none
+    assert run.merit(none, none, np.zeros(1), 1e-300) == pytest.approx(1.0)
+    assert run.merit(none, none + 1e-300, np.zeros(1), 0.0) == pytest.approx(1.0)
+    assert run.merit(none, none, np.full(1, 1e-300), 0.0) == pytest.approx(1.0)
 
 
 def test_the_reach_is_the_way_to_the_nearest_bound():
@@ -400,3 +408,178 @@ def test_starts_and_budgets():
     hard = InteriorPoint().run(problem, gram, Budget(tol=0.0), None)
     assert hard.status in (Status.OPTIMAL, Status.STALLED)
     assert problem.violation(hard.value, K @ hard.value) <= 1e-9
+
+
+def test_without_any_scale_it_starts_at_one():
+    # p = 0 and open ends: neither the box nor the answer says how far.
+    zero = np.zeros(4)
+    problem = BoxQP(
+        "open", zero, np.array([0.0, 0.0, -np.inf, 0.0]), np.array([np.inf, 3.0, 0.0, np.inf]),
+        zero, np.arange(4), np.zeros(4, int),
+    )  # fmt: skip
+    run = interior._InteriorRun(problem, DenseSystem(np.eye(4)))
+    assert_allclose(run.beta, [1.0, 1.5, -1.0, 1.0])
+
+
+def test_the_best_of_three_candidates():
+    K, problems = boxes(C=0.5)
+    nothing = BoxQP(
+        "nothing", np.zeros(3), np.zeros(3), np.ones(3), np.r_[1.0, 1.0, 0.0], np.arange(3),
+        np.zeros(3, int),
+    )  # fmt: skip
+    cases = [(problem, DenseSystem(K)) for problem in problems]
+    for problem, system in [*cases, (nothing, DenseSystem(np.zeros((3, 3))))]:
+        run = interior._InteriorRun(problem, system)
+        inside = problem.feasible(run.solve(never))
+        snapped = problem.feasible(run.snapped(1e-3))
+        polished = interior._polished(problem, system, snapped, never)
+        values = [run.value(beta) for beta in (polished, snapped, inside)]
+        found = climb(problem, system, 1e-3, never)
+        # The first that is as good as the best, up to 10⁻⁹ of it.
+        good = [v >= max(values) - 1e-9 * abs(max(values)) for v in values].index(True)
+        assert_array_equal(found, (polished, snapped, inside)[good])
+    # All of them zero: the first one is taken, though its value is no more than what is enough.
+    none = BoxQP(
+        "nothing", np.zeros(3), np.zeros(3), np.ones(3), np.zeros(3), np.arange(3), np.zeros(3, int)
+    )
+    assert_allclose(climb(none, DenseSystem(np.eye(3)), 1e-3, never), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_values_that_overflow_end_it(features):
+    _, problems = boxes()
+    X, K, _ = table()
+    system = FeatureSystem(1e200 * X) if features else DenseSystem(1e250 * K)
+    for problem in problems:
+        with np.errstate(all="ignore"):
+            found = climb(problem, system, 1e-3, never)
+        assert np.isfinite(found).all()
+        assert ((found >= problem.lo) & (found <= problem.hi)).all()
+
+
+def test_a_matrix_of_low_rank_is_held_by_its_factors():
+    Z = np.random.default_rng(1).normal(size=(8, 5))
+    for rank, kind in ((4, FeatureSystem), (5, DenseSystem)):  # up to half of the rows
+        K = Z[:, :rank] @ Z[:, :rank].T
+        system = linear_system(GivenGram(K))
+        assert isinstance(system, kind)
+        assert system.order == (rank if kind is FeatureSystem else 8)
+        c = np.arange(8.0)
+        assert_allclose(system.multiply(c), K @ c)
+        assert_allclose(system.square(np.array([5, 1])), K[np.ix_([5, 1], [5, 1])])
+        d = np.random.default_rng(2).uniform(0, 2, 8)
+        assert_allclose(system.factor(d)(c), K @ np.linalg.solve(np.eye(8) + d[:, None] * K, c))
+
+
+def test_a_second_descent_is_not_begun_where_the_start_is_good():
+    K, problems = boxes()
+    gram, problem = GivenGram(K), problems[0]
+    best = InteriorPoint().run(problem, gram, Budget(tol=1e-6), None)
+    again = InteriorPoint().run(problem, gram, Budget(tol=1e-5), best.value)
+    assert_array_equal(again.value, problem.feasible(best.value))
+    other = InteriorPoint().run(problem, gram, Budget(tol=1e-6), problem.start)
+    assert_allclose(other.value, best.value, atol=1e-6)
+    stopped = InteriorPoint().run(problem, gram, Budget(tol=1e-9, monitor=lambda v: True), None)
+    assert stopped.status is Status.INTERRUPTED
+    late = InteriorPoint().run(problem, gram, Budget(tol=1e-9, deadline=0.0), problem.start)
+    assert late.status is Status.TIME_LIMIT
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**20])
+def test_a_face_in_other_units(unit):
+    K, problems = boxes(C=50.0)
+    for problem in (problems[0], problems[2], problems[3]):
+        beta = problem.feasible(0.3 * problem.lo + 0.7 * problem.hi)
+        scaled = BoxQP(
+            "scaled", unit * problem.p, problem.lo, problem.hi, problem.start, problem.row,
+            problem.group, problem.groups,
+        )  # fmt: skip
+        one = interior._polished(problem, DenseSystem(K), beta, never)
+        other = interior._polished(scaled, DenseSystem(unit * K), beta, never)
+        assert_allclose(other, one, atol=1e-5)
+        assert_allclose(np.bincount(problem.group, other), problem.sums, atol=1e-6)
+
+
+def test_as_many_steps_as_rounding_needs():
+    K, problems = boxes()
+    for problem in problems:
+        run = interior._InteriorRun(problem, DenseSystem(K))
+        asked = []
+
+        def count(asked=asked):
+            asked.append(1)
+            return False
+
+        beta = run.solve(count)
+        assert 5 <= len(asked) <= 40
+        f = K @ np.bincount(problem.row, beta, len(K))
+        assert problem.violation(problem.feasible(run.snapped(1e-9)), f) <= 1e-5
+        # The faults of the best iterate: multipliers of the bounds explain all slopes.
+        slope = problem.p - f[problem.row] - run.bias[problem.group]
+        assert run.fault <= 1e-9
+        assert np.abs(slope + run.low - run.high).max() <= 1e-6
+        # A stop at once leaves the start.
+        first = interior._InteriorRun(problem, DenseSystem(K))
+        begin = first.beta.copy()
+        assert_array_equal(first.solve(lambda: True), begin)
+
+
+def test_tolerances_that_are_met_exactly_are_met():
+    K, problems = boxes()
+    problem, gram = problems[0], GivenGram(K)
+    rough = 0.5 * climb(problem, DenseSystem(K), 1e-9, never)
+    first = judged(problem, gram, rough, Budget())
+    tol, share = first.details["violation"], problem.gap(rough, first.product).relative()
+    assert judged(problem, gram, rough, Budget(tol=tol)).status == "optimal"
+    assert judged(problem, gram, rough, Budget(tol=tol, gap=share)).status == "optimal"
+    # A gap alone does not make an answer of what breaks its conditions.
+    assert judged(problem, gram, rough, Budget(tol=tol / 2, gap=9 * share)).status == "stalled"
+
+
+def test_numbers_that_are_none_have_no_factor_or_none_that_is_a_number():
+    _, K, _ = table()
+    K[0, 0] = np.nan
+    for system in (DenseSystem(K), FeatureSystem(K[:, :2])):
+        with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
+            assert np.isnan(system.factor(np.ones(9))(np.ones(9))).any()
+
+
+def test_a_box_alike_on_both_sides_begins_at_its_low_end():
+    box = np.full(2, 5.0)  # and the scale of an answer is 1
+    problem = BoxQP("by hand", np.ones(2), -box, box, np.zeros(2), np.arange(2), np.zeros(2, int))
+    run = interior._InteriorRun(problem, DenseSystem(np.eye(2)))
+    assert_allclose(run.beta, -4.0)
+    assert run.products == 4
+
+
+def test_features_up_to_256_are_few():
+    X = np.random.default_rng(0).normal(size=(300, 257))
+    assert linear_system(FeatureGram.of_rows(X[:, :256])).order == 256
+    assert isinstance(linear_system(FeatureGram.of_rows(X)), DenseSystem)
+
+
+def test_faces_that_are_too_large_stay_as_they_are(monkeypatch):
+    K, problems = boxes(C=50.0)
+    problem = problems[0]
+    beta = problem.feasible(0.3 * problem.lo + 0.7 * problem.hi)
+    free = np.count_nonzero((beta > problem.lo) & (beta < problem.hi))
+    assert free > 3
+    monkeypatch.setattr(interior, "_MOST_FREE", free - 1)
+    assert_array_equal(interior._polished(problem, DenseSystem(K), beta, never), beta)
+    monkeypatch.setattr(interior, "_MOST_FREE", free)
+    moved = interior._polished(problem, DenseSystem(K), beta, never)
+    assert np.abs(moved - beta).max() > 0.1
+
+
+@pytest.mark.parametrize("unit", [2.0**-8, 2.0**8])
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_faces_shrink_in_any_unit_and_on_either_side(turned, unit):
+    p, lo, hi = np.array([1.0, 1.0, 4.0, -9.0]), np.array([0.0, 0.0, 0.0, -3.0]), np.array([0.5, 0.5, 3.0, 0.5])  # fmt: skip  # noqa: E501
+    ends = sorted([turned * unit * lo, turned * unit * hi], key=lambda end: end[0])
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    problem = BoxQP(
+        "by hand", turned * unit * p, low, high, np.zeros(4), np.arange(4), np.zeros(4, np.uint8)
+    )
+    beta = turned * unit * np.array([0.25, 0.25, 0.5, -1.0])
+    found = interior._polished(problem, DenseSystem(np.eye(4)), beta, never)
+    assert_allclose(found, turned * unit * np.array([0.5, 0.5, 2.0, -3.0]), rtol=1e-12)

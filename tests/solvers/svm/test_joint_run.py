@@ -1,5 +1,7 @@
 """One run of the joint multi-class solver taken apart: each number by its formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -46,9 +48,9 @@ def test_values_gaps_and_rounding(make):
     assert run._measure() == pytest.approx(run.wrong.max())
     assert run.best_gap == run._relative_gap()
     weights = np.abs(run.alpha).sum(axis=0).max()  # all k(x, x) are 1
-    assert run._rounding() == pytest.approx(2.0**-52 * max(1.0, 0.1 * weights))
+    assert run._rounding() == pytest.approx(2.0**-52 * max(1.0, 0.1 * weights), rel=1e-9, abs=0)
     run.alpha *= 1e6
-    assert run._rounding() == pytest.approx(2.0**-52 * 1e5 * weights)
+    assert run._rounding() == pytest.approx(2.0**-52 * 1e5 * weights, rel=1e-9, abs=0)
     assert first._rounding() == 2.0**-52
     assert not first.alpha.any()
     assert not first.f.any()
@@ -217,3 +219,32 @@ def test_few_points_where_there_are_many_rows(monkeypatch):
     for most, size in ((60 * 40, 40), (60, 32)):
         monkeypatch.setattr(multiclass_smo, "_MOST_VALUES", most)
         assert _JointRun(problem, GivenGram(K), Budget(), None, 512).size == size
+
+
+def test_rounding_goes_by_the_longest_rows():
+    _, problem, _ = run_of(CrammerSinger)
+    lengths = np.linspace(1.0, 100.0, 30)
+    K = table()[0] * np.outer(lengths, lengths)
+    run = _JointRun(problem, GivenGram(K, Definite.POSITIVE), Budget(), None, 512)
+    assert_allclose(run.lengths, lengths)
+    run.alpha = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
+    largest = max(lengths @ np.abs(column) for column in run.alpha.T) * 100.0
+    assert run._rounding() == pytest.approx(2.0**-52 * 0.1 * largest, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+def test_gaps_of_problems_with_biases(make):
+    K, problem = stated(make)
+    biases = np.array([0.5, -1.0, 0.25])
+    problem = replace(problem, biases=biases, free=False)
+    start = problem.feasible(np.random.default_rng(3).normal(size=(30, 3)))
+    run = _JointRun(problem, GivenGram(K, Definite.POSITIVE), Budget(), start, 512)
+    assert_allclose(run.f, K @ run.alpha + biases, atol=1e-12)
+    judged = problem.judge(run.alpha, K @ run.alpha)
+    assert run._relative_gap() == pytest.approx(judged.relative_gap)
+    assert run._dual() == pytest.approx(judged.dual)
+    found = run.outcome(Status.STALLED)
+    assert_allclose(found.product, K @ run.alpha, atol=1e-12)
+    assert found.details["relative_gap"] == pytest.approx(judged.relative_gap)
+    assert found.details["nonconvex"] is False
+    assert found.iterations == 0

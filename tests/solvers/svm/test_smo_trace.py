@@ -7,6 +7,7 @@ from sklearn import svm
 
 from mercer import RBF, SVC, certify, leave_one_out, optimize
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.solvers.svm.smo_trace import _PairSteps
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -166,3 +167,115 @@ def test_beta_is_what_alpha_leaves_of_C():
     assert [len(part.beta_) for part in several.machines_] == [40, 40, 40]
     hard = SVC("linear", C=np.inf).fit(X, X[:, 0] > 0)
     assert np.isinf(hard.beta_).all()
+
+
+def test_one_value_that_is_none_is_refused():
+    for wrong in (np.nan, np.inf):
+        matrix = np.eye(3)
+        matrix[2, 1] = wrong
+        with pytest.raises(InvalidInput, match="finite kernel values"):
+            optimize.smo(matrix, [1, -1, 1])
+    with pytest.raises(InvalidInput, match="3 × 3"):
+        optimize.smo(np.eye(2), [1, -1, 1])
+    for y in ([], [[1, -1]], [1, 0], [1, 2]):
+        with pytest.raises(InvalidInput, match="a list of"):
+            optimize.smo(np.eye(2), y)
+    for limits in ({"C": 0.0}, {"C": np.inf}, {"tol": 0.0}, {"max_iter": -1}):
+        with pytest.raises(InvalidParameter, match="have to be"):
+            optimize.smo(np.eye(2), [1, -1], **limits)
+
+
+def by_hand(alpha, E, y, C=1.0, bias=True, matrix=None):
+    run = _PairSteps(np.eye(len(y)) if matrix is None else matrix, np.array(y), C, bias)
+    run.alpha, run.E = np.array(alpha), np.array(E)
+    return run
+
+
+def test_pairs_are_of_those_that_can_move():
+    # At 0 and C only one way is open: up for αᵢ < C of +1 and αᵢ > 0 of −1, down for the others.
+    y, E = [1.0, 1.0, -1.0, -1.0], [-1.0, 2.0, -3.0, 4.0]
+    for alpha, pair, violation in (
+        ([0.0, 0.0, 0.0, 0.0], (0, 3), 5.0),  # up: 0 and 1, down: 2 and 3
+        ([1.0, 0.0, 0.0, 0.0], (1, 3), 2.0),
+        ([1.0, 1.0, 1.0, 1.0], (2, 1), 5.0),  # up: 2 and 3, down: 0 and 1
+        ([0.5, 0.5, 0.5, 0.5], (2, 3), 7.0),
+        ([0.0, 0.0, 1.0, 1.0], None, 0.0),  # all go up, none down
+        ([1.0, 1.0, 0.0, 0.0], None, 0.0),
+    ):
+        run = by_hand(alpha, E, y)
+        assert run.choose(1e-3) == pair
+        assert run.violations == [violation]
+    assert by_hand([0.0] * 4, E, y).choose(5.0) is None  # no more than the tolerance
+    assert by_hand([0.0] * 4, E, y).choose(4.99) == (0, 3)
+    # Of those that gain, the one with the largest gap² over curvature: 3²/6 is below 2²/2.
+    matrix = np.diag([1.0, 1.0, 1.0, 5.0])
+    run = by_hand([0.5] * 4, [-1.0, 0.0, 1.0, 2.0], y, matrix=matrix)
+    assert run.choose(1e-3) == (0, 2)
+
+
+def test_without_a_bias_each_moves_alone():
+    y, E = [1.0, 1.0, -1.0, -1.0], [-1.0, 2.0, -3.0, 4.0]
+    for alpha, pair, violation in (
+        ([0.0] * 4, (3, 3), 4.0),
+        ([1.0] * 4, (2, 2), 3.0),
+        ([0.0, 0.5, 0.0, 1.0], (1, 1), 2.0),
+        ([0.0, 0.0, 0.0, 1.0], (0, 0), 1.0),
+        ([1.0, 0.0, 0.0, 1.0], None, 0.0),
+    ):
+        run = by_hand(alpha, E, y, bias=False)
+        assert run.choose(1e-3) == pair
+        assert run.violations == [violation]
+    assert by_hand([0.0] * 4, E, y, bias=False).choose(4.0) is None
+    matrix = np.diag([1.0, 1.0, 1.0, 20.0])  # 16/20 is below 1
+    assert by_hand([0.0] * 4, E, y, bias=False, matrix=matrix).choose(1e-3) == (0, 0)
+
+
+def test_the_constant_by_hand():
+    y, E = [1.0, 1.0, -1.0, -1.0], [-1.0, 2.0, -3.0, 4.0]
+    # The mean over those that are free; else the middle of what both sides leave.
+    assert by_hand([0.5, 0.0, 0.5, 1.0], E, y)._intercept() == 2.0
+    assert by_hand([0.0, 1.0, 0.0, 1.0], E, y)._intercept() == -(-1.0 + 2.0) / 2
+    assert by_hand([0.0, 0.0, 1.0, 1.0], E, y)._intercept() == 3.0  # all of them up
+    assert by_hand([1.0, 1.0, 0.0, 0.0], E, y)._intercept() == -4.0
+    assert by_hand([0.5] * 4, E, y, bias=False)._intercept() == 0.0
+    assert by_hand([1.0, 0.0, 1.0, 0.0], E, y, C=2.0)._intercept() == 2.0
+
+
+def test_values_of_the_dual_after_each_step():
+    for bias in (True, False):
+        trace = optimize.smo(K, Y, 2.0, fit_intercept=bias, tol=1e-3)
+        for value, alpha in zip(trace.objectives, trace.alphas, strict=True):
+            c = alpha * Y
+            assert value == pytest.approx(alpha.sum() - c @ K @ c / 2, abs=1e-9)
+        few = optimize.smo(K, Y, 2.0, fit_intercept=bias, tol=1e-3, max_iter=3)
+        assert (len(few), few.status) == (3, "max_iter")
+        np.testing.assert_array_equal(few.alphas, trace.alphas[:4])
+        whole = optimize.smo(K, Y, 2.0, fit_intercept=bias, tol=1e-3, max_iter=len(trace))
+        assert (len(whole), whole.status) == (len(trace), "optimal")
+
+
+def test_curvatures_of_pairs_have_both_values_and_what_is_between_them():
+    # Gaps 2 and 3 with curvatures 1 + 4 − 2·2 = 1 and 1 + 4 + 2·1 = 7: the first gains more.
+    y, E = [1.0, -1.0, -1.0], [-1.0, 1.0, 2.0]
+    matrix = np.array([[1.0, 2.0, -1.0], [2.0, 4.0, 0.0], [-1.0, 0.0, 4.0]])
+    run = by_hand([0.0] * 3, E, y, matrix=matrix)
+    assert run.choose(1e-3) == (0, 1)
+    run.step(0, 1)
+    # α₁ grows by gap/curvature = 2, up to C = 1, and α₀ with it.
+    assert run.unclipped == [2.0]
+    assert run.intervals == [(0.0, 1.0)]
+    assert run.alpha.tolist() == [1.0, 1.0, 0.0]
+    np.testing.assert_allclose(run.E, np.array(E) + matrix[0] - matrix[1])
+    # Of the same label one grows by what the other loses.
+    run = by_hand([0.75, 0.5], [1.0, -1.0], [1.0, 1.0], matrix=np.array([[1.0, 0.5], [0.5, 2.0]]))
+    run.step(1, 0)
+    assert run.intervals == [(0.25, 1.0)]
+    assert run.unclipped == [0.75 - 2.0 / 2.0]
+    assert run.alpha.tolist() == [0.25, 1.0]
+    assert run.steps == [-0.5]
+    alone = by_hand([0.5, 0.5], [1.0, -0.5], [1.0, -1.0], bias=False, matrix=np.diag([4.0, 0.0]))
+    alone.step(0, 0)
+    assert alone.alpha.tolist() == [0.25, 0.5]
+    alone.step(1, 1)  # without curvature it goes to its end
+    assert alone.alpha.tolist() == [0.25, 0.0]
+    assert alone.intervals == [(0.0, 1.0)] * 2

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer.solvers.svm import weight_model
 from mercer.solvers.svm.weight_model import least_weights
 
 
@@ -47,3 +48,19 @@ def test_closed_forms():
     )
     twins = least_weights(np.full(4, -1.0), np.ones((4, 4)), np.zeros(4), 1.0)
     np.testing.assert_allclose(twins, twins[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 4.0])
+def test_few_steps_are_enough(p, monkeypatch):
+    answers = []
+    for most in (80, 32):
+        monkeypatch.setattr(weight_model, "_STEPS", most)
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            count = int(rng.integers(1, 6))
+            A = rng.normal(size=(count, count))
+            answers.append(
+                least_weights(rng.normal(size=count) - 1.0, A @ A.T, rng.uniform(0, 0.3, count), p)
+            )
+    for whole, few in zip(answers[:10], answers[10:], strict=True):
+        np.testing.assert_allclose(few, whole, atol=1e-6)

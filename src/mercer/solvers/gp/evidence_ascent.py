@@ -168,7 +168,7 @@ def _step(theta: Array, slope: Array, curvature: Array, bounds: Array, damping: 
     diagonal = np.diagonal(curvature)
     # Where the evidence flattens out, its curvature fades before its slope does.
     firm = np.maximum(diagonal, np.abs(slope) / _LONGEST)
-    firm = np.maximum(firm, 1e-12 * max(1.0, float(diagonal.max(initial=0.0))))
+    firm = np.maximum(firm, 1e-12 * float(diagonal.max(initial=1.0)))
     H = curvature.copy()
     np.fill_diagonal(H, (1 + damping) * firm)
 

@@ -49,7 +49,7 @@ class LeastNorm(FeatureSolver[NormProblem, PenaltyAnswer]):
             return replace(found, value=PenaltyAnswer(most * found.value.x, found.value.nu))
         x = accurate(A, b).x if start is None else start.x
         steps, best, gap, share = 0, PenaltyAnswer(x), math.inf, math.inf
-        if float(np.abs(b - A @ x).max(initial=0.0)) <= 1e-14 * float(np.abs(b).max(initial=0.0)):
+        if float(np.abs(b - A @ x).max(initial=0.0)) <= 1e-14 * most:
             return Outcome(PenaltyAnswer(x), Status.OPTIMAL, steps)
         for p, smooth in _stages(problem.norm.p):
             # The smoothing is a share of the residuals as they are now.

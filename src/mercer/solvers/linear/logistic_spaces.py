@@ -342,7 +342,8 @@ def _without_biases(problem: LogisticProblem, view: View, H: Array, own: Array) 
         mine = slice(a * sized, (a + 1) * sized)
         H[mine, mine] += own[:, mine]
     parts = H.reshape(k, sized, k, sized)
-    W = parts[:, :-1, :, :-1].reshape(k * (sized - 1), -1)
+    size = k * (sized - 1)
+    W = parts[:, :-1, :, :-1].reshape(size, size)
     if problem.intercept:
         U = parts[:, :-1, :, -1].reshape(len(W), k)
         W -= U @ problem.bias_inverse(view) @ U.T

@@ -57,7 +57,7 @@ class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
         # A tiny noise keeps vertices apart where many rows have a residual of zero; the dual point
         # does not depend on it.
         noise = np.random.default_rng(0).uniform(-1, 1, len(b))
-        shifted = b + 1e-10 * max(float(np.abs(b).max(initial=0.0)), 1e-300) * noise
+        shifted = b + 1e-10 * float(np.abs(b).max(initial=1e-300)) * noise
         r = shifted - Q @ _near(low, high, Q, shifted)
         rows = _basis(Q, np.abs(r))
         B = linalg.inv(Q[rows])
@@ -65,7 +65,6 @@ class TiltedVertices(FeatureSolver[PenaltyProblem, VertexAnswer]):
             if steps % 100 == 99:  # rounding grows with each exchange
                 B = linalg.inv(Q[rows])
             r = shifted - Q @ (B @ shifted[rows])
-            r[rows] = 0.0
             slopes = np.where(r > 0, high, low)
             slopes[rows] = 0.0
             nu = -(B.T @ (Q.T @ slopes))
@@ -201,8 +200,8 @@ def _independent_columns(A: Array) -> IntArray:
     """Return columns that span the same space as all of them."""
     norms = np.sqrt((A * A).sum(axis=0))
     _, R, pivots = linalg.qr(A / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
-    sizes = np.abs(np.diagonal(R))
-    kept = sizes > max(A.shape) * np.finfo(float).eps * sizes.max(initial=0.0)
+    sizes = np.abs(np.diagonal(R))  # the first is 1, the length of a column, or 0
+    kept = sizes > max(A.shape) * np.finfo(float).eps
     return np.sort(pivots[: len(sizes)][kept])
 
 
@@ -291,7 +290,7 @@ class LeastPenalties(FeatureSolver[PenaltyProblem, PenaltyAnswer]):
             weights = problem.penalty.curvature(r)
             H = (A * weights[:, None]).T @ A
             # Rows beyond the bend have no curvature; a trace of all rows keeps the step finite.
-            H += 1e-10 * max(float(weights.max(initial=0.0)), 1.0) * (A.T @ A)
+            H += 1e-10 * float(weights.max(initial=1.0)) * (A.T @ A)
             direction = shortest(H, slopes)
             fall = float(slopes @ direction)
             if fall <= max(1e-2 * budget.tol**2 * value, least):

@@ -346,7 +346,7 @@ def violation_of(extremes: Array) -> float:
     """Return by how much two variables of a group disagree at most; 0 where none can move."""
     gaps = extremes[:, 0] - extremes[:, 1]
     finite = gaps[np.isfinite(gaps)]
-    return max(0.0, float(finite.max(initial=0.0)))
+    return float(finite.max(initial=0.0))
 
 
 def step_limit(max_iter: int, variables: int) -> int:
