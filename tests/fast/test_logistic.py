@@ -45,8 +45,8 @@ def test_where_arrays_lie_in_memory_does_not_matter():
         numbers = _fast.logistic.look(z, 0.1, signs, C, p, beta)
         found.add((*numbers, p.tobytes(), beta.tobytes()))
         P, B, slopes, turns = np.empty_like(F), np.empty_like(F), np.empty(5), np.empty(5)
-        loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, B, slopes)
-        _fast.logistic.turn_of_slopes(P, C, F, turns)
+        loss = _fast.multinomial.look_at_classes(F, bias, labels, C, P, B, slopes)
+        _fast.multinomial.turn_of_slopes(P, C, F, turns)
         found_for_classes.add((loss, *(each.tobytes() for each in (P, B, slopes, turns))))
     assert len(found) == 1
     assert len(found_for_classes) == 1
@@ -76,7 +76,7 @@ def test_shares_of_several_classes_are_their_softmax():
     F[0] = [800.0, 0.0, -800.0, 1.0]  # whose exponentials no float holds
     labels, C = random.integers(4, size=20), random.uniform(0.1, 2, 20)
     P, beta, slopes = np.empty((20, 4)), np.empty((20, 4)), np.empty(4)
-    loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, beta, slopes)
+    loss = _fast.multinomial.look_at_classes(F, bias, labels, C, P, beta, slopes)
     Z = F + bias
     logs = Z - logsumexp(Z, axis=1, keepdims=True)
     np.testing.assert_allclose(P, np.exp(logs), rtol=1e-13, atol=1e-300)
@@ -92,7 +92,7 @@ def test_the_best_biases_have_no_slopes(scale):
     F, C = scale * random.normal(size=(90, 3)), random.uniform(0.1, 2, 90)
     labels, bias = random.integers(3, size=90), np.array([3.0, -1.0, -2.0])
     P, beta, slopes = np.empty((90, 3)), np.empty((90, 3)), np.empty(3)
-    loss = _fast.logistic.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
+    loss = _fast.multinomial.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
     np.testing.assert_allclose(slopes, 0.0, atol=1e-12 * C.sum())
     logs = F + bias - logsumexp(F + bias, axis=1, keepdims=True)
     np.testing.assert_allclose(P, np.exp(logs), rtol=1e-12)
@@ -107,7 +107,7 @@ def test_a_class_without_shares_keeps_its_bias():
     F[:, 2] = -1e4
     P, beta, slopes = np.empty((40, 3)), np.empty((40, 3)), np.empty(3)
     bias = np.array([1.0, -1.0, 0.0])
-    _fast.logistic.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
+    _fast.multinomial.best_biases(F, bias, labels, C, P, beta, slopes, 1e-13)
     np.testing.assert_allclose(slopes, 0.0, atol=1e-11)
     assert bias[2] == 0.0
 
@@ -128,7 +128,7 @@ def test_shares_of_classes_near_and_far(classes, scale):
     F, bias = scale * random.normal(size=(n, classes)), random.normal(size=classes)
     labels, C = random.integers(classes, size=n), random.uniform(0.5, 2.0, n)
     P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(classes)
-    loss = _fast.logistic.look_at_classes(F, bias, labels, C, P, B, slopes)
+    loss = _fast.multinomial.look_at_classes(F, bias, labels, C, P, B, slopes)
     Z = F + bias
     shares = np.exp(Z - logsumexp(Z, axis=1, keepdims=True))
     np.testing.assert_allclose(P, shares, rtol=1e-11, atol=1e-300)
@@ -139,7 +139,7 @@ def test_shares_of_classes_near_and_far(classes, scale):
     assert loss == pytest.approx(lost.sum(), rel=1e-13)
     # The curvature of the biases, in loops or by BLAS.
     step = np.empty(classes)
-    _fast.logistic.biases_along(P, C, slopes, step)
+    _fast.multinomial.biases_along(P, C, slopes, step)
     H = np.diag(C @ shares) - shares.T @ (C[:, None] * shares)
     free = H + (C.sum() / classes**2)
     if scale <= 1.0:  # elsewhere classes depend on each other
@@ -150,7 +150,7 @@ def test_a_value_that_is_no_number_shows():
     F = np.zeros((4, 3))
     F[2, 1] = np.nan
     P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(3)
-    loss = _fast.logistic.look_at_classes(
+    loss = _fast.multinomial.look_at_classes(
         F, np.zeros(3), np.zeros(4, np.int64), np.ones(4), P, B, slopes
     )
     assert np.isnan(loss)

@@ -109,11 +109,17 @@ EXERCISES = {
         X = np.random.default_rng(0).normal(size=(40, 3))
         LogisticRegression().fit(X, (X[:, 0] > 0).astype(int))
         LogisticRegression(fit_intercept=False).fit(X, X[:, 0] > 0)
-        LogisticRegression().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
         LogisticRegression(solver="saga", l1_ratio=1).fit(X, X[:, 0] > 0)
         wide = np.random.default_rng(0).normal(size=(60, 600))  # too many weights for a matrix
         LogisticRegression(solver="saga", l1_ratio=0.02, C=10.0).fit(wide, wide[:, 0] > 0)
         LogisticRegression().fit(wide, wide[:, 0] > 0)  # by secants
+    """,
+    "multinomial": """
+        import numpy as np
+        from mercer import LogisticRegression
+
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        LogisticRegression().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     """,
     "network": """
         import warnings

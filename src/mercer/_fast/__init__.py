@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         log_cosh as log_cosh,
         logistic as logistic,
         multiclass as multiclass,
+        multinomial as multinomial,
         neighbours as neighbours,
         network as network,
         pairwise as pairwise,

@@ -129,7 +129,7 @@ class LogisticProblem:
         F = np.ascontiguousarray(F, dtype=np.float64)
         P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
         b = np.array(b, dtype=np.float64)
-        loss = _fast.logistic.best_biases(F, b, self.labels, self.C, P, B, slopes, accuracy)
+        loss = _fast.multinomial.best_biases(F, b, self.labels, self.C, P, B, slopes, accuracy)
         return View(P, B, b, loss, slopes)
 
     def view(self, F: Array, bias: Array) -> View:
@@ -140,7 +140,7 @@ class LogisticProblem:
             return _binary_view(p, beta, bias, loss)
         F = np.ascontiguousarray(F, dtype=np.float64)
         P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
-        loss = _fast.logistic.look_at_classes(F, bias, self.labels, self.C, P, B, slopes)
+        loss = _fast.multinomial.look_at_classes(F, bias, self.labels, self.C, P, B, slopes)
         return View(P, B, bias, loss, slopes)
 
     def bias_along(self, view: View, U: Array) -> Array:
@@ -152,8 +152,8 @@ class LogisticProblem:
             total = float(weights.sum())
             return -(weights @ U) / total if total > 0 else np.zeros(1)
         turns, step = np.empty(self.classes), np.empty(self.classes)
-        _fast.logistic.turn_of_slopes(view.P, self.C, np.ascontiguousarray(U), turns)
-        _fast.logistic.biases_along(view.P, self.C, turns, step)
+        _fast.multinomial.turn_of_slopes(view.P, self.C, np.ascontiguousarray(U), turns)
+        _fast.multinomial.biases_along(view.P, self.C, turns, step)
         return -step
 
     @cached_property
