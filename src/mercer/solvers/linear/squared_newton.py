@@ -27,6 +27,8 @@ _MOST_STEPS = 100
 _SHARE = 1e-4
 """The share of the weights that conjugate gradients leave of their gradient: the gap is about the
 square of it."""
+_FEW_NUMBERS = 1 << 12
+"""Numbers of sparse rows, zeros included, that are written out: all digits then cost nothing."""
 _TALL = 0.8
 """Rows for each column from which conjugate gradients on sparse rows are quicker than passes over
 their multipliers."""
@@ -79,7 +81,7 @@ def _minimise(
     limit = sys.maxsize if budget.max_iter < 0 else budget.max_iter
     loss = problem.p, 1 / problem.D, problem.lo, problem.hi, problem.epsilon
     X = rows.X
-    if sparse.issparse(X):
+    if sparse.issparse(X) and len(rows) * rows.columns > _FEW_NUMBERS:
         most = min(limit, _MOST_PASSES)
         return _fast.squared_loss.minimise_sparse(
             X.data, X.indices, X.indptr, rows.constant, *loss, w, beta, _SHARE, most
@@ -92,6 +94,6 @@ def _minimise(
 def extended(rows: DesignRows) -> Array:
     """Return the rows x̃ as one matrix."""
     X = np.empty((len(rows), rows.columns))
-    X[:, : rows.X.shape[1]] = rows.X
+    X[:, : rows.X.shape[1]] = rows.X.toarray() if sparse.issparse(rows.X) else rows.X
     X[:, rows.X.shape[1] :] = rows.constant
     return X
