@@ -11,6 +11,9 @@ from mercer._typing import Array
 
 _MOST_TRIES = 60
 """Of a line search; halvings alone would use up the digits of float64 by then."""
+_ROUNDING = 2e-15
+"""What rounding leaves of a slope, as a share of the sizes of its terms: ten units in the last
+place."""
 _SLOPE_LEFT = 0.05
 """The share of the first slope at which a line search is exact enough for Newton's method."""
 
@@ -35,9 +38,9 @@ def respond(x: Array, gain: Array, lo: Array, hi: Array, epsilon: float, beta: A
 @jit
 def slope(
     x: Array, u: Array, t: float, gain: Array, lo: Array, hi: Array, epsilon: float
-) -> tuple[float, float]:
-    """Return the first and second derivative of Σ loss(x − t u) in t."""
-    first, second = 0.0, 0.0
+) -> tuple[float, float, float]:
+    """Return the first and second derivative of Σ loss(x − t u) in t, and Σ∣β u∣."""
+    first, second, size = 0.0, 0.0, 0.0
     for i in range(x.size):
         pulled = soft(x[i] - t * u[i], epsilon)
         beta = gain[i] * pulled
@@ -48,7 +51,8 @@ def slope(
         elif epsilon == 0 or pulled != 0:
             second += gain[i] * u[i] * u[i]
         first -= u[i] * beta
-    return first, second
+        size += abs(u[i] * beta)
+    return first, second, size
 
 
 @jit
@@ -65,15 +69,15 @@ def line_search(
     """Return t > 0 near the minimum of t·linear + ½t²·quadratic + Σ loss(x − t u).
 
     The function is convex with a continuous slope: Newton's step, bisection where it leaves the
-    bracket, until the slope has fallen to a twentieth.
+    bracket, until the slope has fallen to a twentieth, or to what rounding leaves of its sum.
     """
-    first, _ = slope(x, u, 0.0, gain, lo, hi, epsilon)
-    begin = abs(linear + first)
+    first, _, size = slope(x, u, 0.0, gain, lo, hi, epsilon)
+    enough = max(_SLOPE_LEFT * abs(linear + first), _ROUNDING * size)
     low, high, t = 0.0, -1.0, 1.0
     for _ in range(_MOST_TRIES):
-        first, second = slope(x, u, t, gain, lo, hi, epsilon)
+        first, second, _ = slope(x, u, t, gain, lo, hi, epsilon)
         here = linear + t * quadratic + first
-        if abs(here) <= _SLOPE_LEFT * begin:
+        if abs(here) <= enough:
             break
         if here > 0:
             high = t

@@ -48,8 +48,8 @@ def method(n, d, squared):
         (2, 3, False, DigitsThenNewton), (3, 3, False, LinearNewton),
         (1000, 1001, False, DigitsThenNewton), (1001, 1002, False, DualDescent),
         (1000, 999, False, LinearNewton), (1001, 300, False, LinearNewton),
-        (1001, 301, False, DualDescent), (16384, 512, True, LinearNewton),
-        (16385, 512, True, DualDescent),
+        (1001, 301, False, DualDescent), (8192, 2048, True, LinearNewton),
+        (8193, 2048, True, DualDescent),
     ],
 )  # fmt: skip
 def test_which_method_suits_a_shape(n, d, squared, kind):

@@ -26,10 +26,10 @@ from mercer.solvers.linear.squared_newton import SquaredNewton, is_small
 
 FEW_ROWS, FEW_COLUMNS = 1_000, 300
 """Up to so many rows or columns Newton's method is used: its systems are small."""
-MOST_WORK = 1 << 32
+MOST_WORK = 1 << 35
 """Products of numbers in a system of more columns up to which Newton's method is used for squared
-losses: about a tenth of a second, of which a few are needed where dual descent takes hundreds of
-passes."""
+losses: about half a second, of which a few are needed where dual descent takes hundreds of passes
+and more."""
 _FIRST_PASSES, _FIRST_SPARSE_PASSES = 30, 100
 """Passes of dual descent that cost about as much as Newton's method on wide data, whose systems are
 dense even where the data are sparse."""
