@@ -14,9 +14,9 @@ from mercer._typing import Matrix, Objects, Targets
 from mercer.estimators.base import CheckedParameters
 from mercer.estimators.linear.magnitudes import LARGEST_SQUARES, check_squares, sum_of_squares
 
-_LITTLE_WORK = 1 << 33
+_LITTLE_WORK = 1 << 29
 """Products of numbers up to which a second thread of BLAS gains less than it costs: of ridge
-regressions with 7e7 to 3e9, tall and square, all took longer with two, up to four times."""
+regressions with 7e7 to 3e8, tall and square, all took longer with two, up to three times."""
 
 
 class QuickReading(CheckedParameters):

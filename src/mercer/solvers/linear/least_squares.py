@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from scipy import linalg, sparse
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import linalg as sparse_linalg
 
+from mercer import _parallel
 from mercer._typing import Array
 from mercer.gram.base import GramMatrix
 from mercer.linalg.nonnegative import nonnegative_least_squares
@@ -30,6 +32,8 @@ _STEP_PER_ENTRY, _STEP, _SPARSE_PRODUCT = 40, 450_000, 60
 """What a step of conjugate gradients costs for each stored number and for the calls of any step,
 and what a product of two stored numbers of XᵀX does, in units of n³ for a dense factor of n × n.
 Measured with 1e4 to 1e6 stored numbers."""
+_FEW_COLUMNS = 2_000
+"""Columns whose factor takes one thread less time than threads that hinder each other."""
 _SHARPER = 0.1
 """Steps end at this share of the gap that is asked for."""
 
@@ -130,7 +134,9 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
             shifted = self._squares.copy()
             shifted.flat[:: len(shifted) + 1] += alpha
             # Symmetric, so that its transpose, in the order of LAPACK, is the same matrix.
-            factor, failed = dpotrf(shifted.T, lower=1, overwrite_a=1)
+            # The threads of NumPy's BLAS, which made it, wait busily on the cores of SciPy's.
+            with _parallel.one_blas_thread() if len(shifted) <= _FEW_COLUMNS else nullcontext():
+                factor, failed = dpotrf(shifted.T, lower=1, overwrite_a=1)
             if failed:
                 raise linalg.LinAlgError(f"minor {failed} of XᵀX + α is not positive definite")
             self._factors[alpha] = factor
