@@ -68,7 +68,7 @@ def _row(outcome: Outcome) -> str:
 
 def _growth(outcomes: Sequence[Outcome]) -> list[str]:
     """Return a table of exponents, with the number of sizes that each was fitted to."""
-    found = exponents(outcomes)
+    found = {machine: row for machine, row in exponents(outcomes).items() if row}
     libraries = list(dict.fromkeys(name for row in found.values() for name in row))
     if not libraries:
         return []

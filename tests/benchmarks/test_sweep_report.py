@@ -119,6 +119,7 @@ def test_a_section_of_a_page_is_written_anew(tmp_path):
         outcome(f"{n}", {OURS: 1e-6 * n, "A": 1e-6 * n**2}, rows=n, growth=True)
         for n in (100, 200, 400)
     ]
+    grown.append(outcome("one size", {OURS: 1.0, "A": 2.0}, machine="SVR", growth=True))
     path = tmp_path / "page.md"
     path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
     for picture in ("first.svg", "second.svg"):
@@ -132,6 +133,7 @@ def test_a_section_of_a_page_is_written_anew(tmp_path):
     assert "Seed 7." in text
     assert "| half | 2.00 s | A 1.00 s | 0.50" in text
     assert "| SVC | 1.00 (3) | 2.00 (3) |" in text
+    assert "| SVR |" not in text
     assert "kernel machines | 3.17 |" in text
     path.write_text(page.BEGIN, encoding="utf-8")
     with pytest.raises(ValueError, match="no line"):
