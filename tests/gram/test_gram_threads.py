@@ -63,22 +63,26 @@ def test_any_thread_count_gives_the_same_answer(kernel, dtype):
 
 
 def test_the_environment_sets_the_number(monkeypatch):
-    seen = []
+    seen = set()
 
     def compare(x, z):
-        seen.append(threading.current_thread().name)
-        time.sleep(0.001)
+        name = threading.current_thread().name
+        if name not in seen:
+            seen.add(name)
+            together.wait(60)  # however busy the machine is: so many threads, no fewer and no more
         return np.zeros((len(x), len(z)))
 
     kernel = FunctionKernel(compare, vectorized=True)
     for count in (1, 3):
         seen.clear()
+        together = threading.Barrier(count)
         monkeypatch.setenv("MERCER_THREADS", str(count))
         Gram(kernel, vectors(600)).dense()
-        assert len(set(seen)) == count
+        assert len(seen) == count
     seen.clear()
+    together = threading.Barrier(2)
     Gram(kernel, vectors(600), threads=2).dense()  # the argument counts more
-    assert len(set(seen)) == 2
+    assert len(seen) == 2
 
 
 @pytest.mark.usefixtures("two_blas_threads")
