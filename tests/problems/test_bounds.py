@@ -155,3 +155,10 @@ def test_totals_of_what_is_known():
 def test_headlines(values, words):
     assert words in repr(replace(SOUND, **values)).splitlines()[0]
     assert "rounding             not known" in repr(SOUND)
+
+
+def test_ends_without_a_rounding_are_the_values_themselves():
+    plain = replace(SOUND, primal=3.0, dual=2.5, rounding=None)
+    assert (plain.lower, plain.upper) == (2.5, 3.0)
+    wide = replace(plain, rounding=0.25)
+    assert (wide.lower, wide.upper) == (2.25, 3.25)
