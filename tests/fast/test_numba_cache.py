@@ -269,7 +269,14 @@ EXERCISES = {
             model.fisher_scores(X)
     """,
     "piecewise": "",  # by the linear machines
-    "squared_loss": "",  # by the linear machines
+    "squared_loss": """
+        import numpy as np
+        from scipy import sparse
+        from mercer import LinearSVC
+
+        X = np.random.default_rng(0).normal(size=(450, 10))
+        LinearSVC().fit(sparse.csr_matrix(X * (X > 0.5)), X[:, 0] > 0)
+    """,
     "kinked_loss": "",  # by the linear machines
     "secants": """
         import numpy as np

@@ -112,3 +112,15 @@ def test_sparse_weights():
     model = fitted("LogisticRegression")
     expected = model.predict(NEW)
     np.testing.assert_array_equal(model.sparsify().predict(NEW), expected)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_weights_without_a_second_axis(rows):
+    """So scikit-learn's LogisticRegressionCV gives them to the machine that it scores by."""
+    model, new = fitted("LogisticRegression"), NEW[:rows]
+    expected = model.decision_function(new)
+    model.coef_ = model.coef_[0]
+    for intercept in (model.intercept_, float(model.intercept_[0])):
+        model.intercept_ = intercept
+        np.testing.assert_allclose(model.decision_function(new), expected, rtol=1e-12)
+        np.testing.assert_array_equal(model.predict(new), LinearClassifierMixin.predict(model, new))

@@ -20,7 +20,9 @@ class QuickValues(LinearModel):
     def predict(self, X: Objects) -> Array:
         """Return the values of the rows."""
         found = _values(self, X)
-        return super().predict(X) if found is None else found.T
+        if found is None:
+            return np.asarray(super().predict(X))
+        return found[0] if self.coef_.ndim == 1 else found.T
 
 
 class QuickScores(LinearClassifierMixin):
@@ -58,15 +60,10 @@ def _values(machine: Any, X: Objects) -> Array | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         # BLAS is quickest with the few columns in front.
-        values = (X @ coef if coef.ndim == 1 else coef @ X.T) + _offsets(machine, coef)
+        values = (X @ coef)[None] if coef.ndim == 1 else coef @ X.T
+        values = values + np.asarray(machine.intercept_).reshape(-1, 1)
         # A weight of zero might hide a number that is not finite.
         seen = np.isfinite(values).all() and coef.all()
     if not seen and not np.isfinite(X).all():
         return None
     return np.asarray(values)
-
-
-def _offsets(machine: Any, coef: Array) -> Any:
-    """Return the intercepts, in the shape of values."""
-    offsets = np.asarray(machine.intercept_)
-    return offsets[:, None] if coef.ndim == 2 and offsets.ndim == 1 else offsets
