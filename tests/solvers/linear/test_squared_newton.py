@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
+from mercer import _fast
 from mercer.gram.feature_gram import FeatureGram
 from mercer.problems.linear import classifier, regressor
 from mercer.solvers.base import Budget
@@ -128,3 +129,14 @@ def test_another_method_goes_on_where_the_gap_is_too_large(scale, monkeypatch):
     assert ends(0.02, 10.0, 1.01e-3, 1.01e-3)
     assert ends(0.02, 0.0, 1.01e-2 * scale, np.inf)
     assert not ends(0.02, 0.0, 0.99e-2 * scale, np.inf)
+
+
+def test_a_line_search_ends_where_rounding_hides_the_slope():
+    """Without that it would try sixty steps, each a pass over all rows, and take one of them."""
+    random = np.random.default_rng(0)
+    x, u = random.normal(size=500), 1e-20 * random.normal(size=500)
+    everywhere = np.ones(500), np.full(500, -np.inf), np.full(500, np.inf), 0.0
+    first, _, size = _fast.piecewise.slope(x, u, 0.0, *everywhere)
+    np.testing.assert_allclose(size, np.abs(x * u).sum())
+    t = _fast.piecewise.line_search(x, u, *everywhere, -first + 1e-16 * size, 0.0)
+    assert t == 1.0
