@@ -31,31 +31,36 @@ def read_networkx(
     The names are those of attributes, None for labels or weights that are not wanted.
     """
     sizes: list[int] = []
-    degrees: list[int] = []
-    ends: list[Any] = []
     nodes: list[Any] = []
-    edges: list[Any] = []
+    rows: list[Any] = []
+    ends: list[Any] = []
     for graph in items:
         # These two hand out the dictionaries that networkx has, and no object for each edge.
         attributes, neighbours = dict(graph.nodes(data=True)), dict(graph.adjacency())
-        rows = [neighbours[name] for name in attributes]
-        sizes.append(len(rows))
-        degrees += map(len, rows)
+        names = list(attributes)
+        if list(neighbours) != names:
+            neighbours = {name: neighbours[name] for name in names}
+        sizes.append(len(names))
         nodes += attributes.values()
-        for row in rows:
-            edges += row.values()
-        names = chain.from_iterable(rows)
-        if list(attributes) == list(range(len(rows))):
-            ends += names  # the names are the numbers
+        rows += neighbours.values()
+        reached = chain.from_iterable(neighbours.values())
+        if names == list(range(len(names))):
+            ends += reached  # the names are the numbers
         else:
-            number = dict(zip(attributes, range(len(rows)), strict=True))
-            ends += map(number.__getitem__, names)
-    starts, arc_starts = _starts(sizes), _starts(degrees)
+            number = dict(zip(names, range(len(names)), strict=True))
+            ends += map(number.__getitem__, reached)
+    starts, arc_starts = _starts(sizes), _starts(list(map(len, rows)))
+    wanted = edge_label is not None or weight is not None
+    # Most edges have no attributes: they are looked at, and none is listed.
+    if wanted and any(chain.from_iterable(row.values() for row in rows)):
+        edges = list(chain.from_iterable(row.values() for row in rows))
+    else:
+        edges = []
     try:
         targets = np.fromiter(ends, dtype=np.int64, count=len(ends))
         labels = _codes(nodes, label, starts, owner)
         edge_labels = _codes(edges, edge_label, arc_starts[starts], owner)
-        weights = _weights(edges, weight)
+        weights = _weights(edges, weight, len(ends))
     except (TypeError, ValueError):
         return None
     if labels is None or edge_labels is None or not np.isfinite(weights).all():
@@ -68,19 +73,22 @@ def _starts(counts: Any) -> Integers:
 
 
 def _codes(attributes: list[Any], name: Parameter, starts: Integers, owner: str) -> Codes | None:
-    """Return the codes of labels, or None where a part has some with a label and some without."""
+    """Return the codes of labels, or None where a part has some with a label and some without.
+
+    An empty list stands for attributes that are all empty.
+    """
     if name is None or not any(attributes):
-        return np.zeros(len(attributes), dtype=np.uint64)
+        return np.zeros(starts[-1], dtype=np.uint64)
     codes = label_codes([given.get(name) for given in attributes], owner)
     without = np.diff(_starts(codes == 0)[starts])
     return codes if ((without == 0) | (without == np.diff(starts))).all() else None
 
 
-def _weights(attributes: list[Any], name: Parameter) -> Array:
+def _weights(attributes: list[Any], name: Parameter, count: int) -> Array:
     if name is None or not any(attributes):
-        return np.ones(len(attributes))
+        return np.ones(count)
     given = (float(found.get(name, 1.0)) for found in attributes)
-    return np.fromiter(given, dtype=np.float64, count=len(attributes))
+    return np.fromiter(given, dtype=np.float64, count=count)
 
 
 def _in_order(graphs: Graphs) -> Graphs:
