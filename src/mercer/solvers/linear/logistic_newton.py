@@ -88,7 +88,8 @@ class LinearLogisticNewton(LogisticNewton[LinearLogisticProblem]):
     ) -> Outcome[LogisticAnswer]:
         if budget.max_iter == 0:  # the start itself, its biases too
             return Outcome(problem.zeros(gram) if start is None else start, Status.MAX_ITER)
-        return super().run(problem, gram, budget, start)
+        with _parallel.one_scipy_thread():  # its factors are small, and products are NumPy's
+            return super().run(problem, gram, budget, start)
 
 
 @dataclass(frozen=True)
