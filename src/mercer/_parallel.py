@@ -191,11 +191,7 @@ class _SharedLimit:
 
     def _set(self) -> None:
         if self.before is None:
-            self.before = [
-                (library, library.num_threads)
-                for library in _controller().lib_controllers
-                if library.user_api == "blas" and _is_of_scipy(library.filepath) == self.of_scipy
-            ]
+            self.before = [(library, library.num_threads) for library in _libraries(self.of_scipy)]
         _let_any_thread_limit()
         for library, _ in self.before:
             library.set_num_threads(1)
@@ -208,6 +204,15 @@ class _SharedLimit:
             library.set_num_threads(count)
         _let_any_thread_limit()
         self.before = None
+
+
+@cache
+def _libraries(of_scipy: bool) -> list[Any]:
+    return [
+        library
+        for library in _controller().lib_controllers
+        if library.user_api == "blas" and _is_of_scipy(library.filepath) == of_scipy
+    ]
 
 
 def _is_of_scipy(library: str) -> bool:

@@ -117,6 +117,7 @@ def _descend(
     settled = True  # whether the bias is as good as it has to be at the end
     patient = _affords_secants(budget)
     memory = space.memory(problem, view) if patient else None
+    worth = space.secants_worth_newton(problem)
     first = 0.0
     while status is None:
         V = Element(space, space.adjoint(view.beta))
@@ -138,9 +139,8 @@ def _descend(
             continue
         best, steps = min(best, norm), steps + 1
         first = first or norm
-        if memory is not None and _take_long(
-            first, norm, SHARPNESS * budget.tol * value, steps, space.secants_worth_newton(problem)
-        ):
+        goal = SHARPNESS * budget.tol * value
+        if memory is not None and _take_long(first, norm, goal, steps, worth):
             memory = None
         if memory is not None:
             memory.see(w.coef, g.coef)
@@ -157,7 +157,7 @@ def _descend(
             status = Status.STALLED
         else:
             w, view = moved
-            settled = float(np.abs(view.slopes).max()) <= accuracy * total
+            settled = max(map(abs, view.slopes.tolist())) <= accuracy * total
     if status is Status.OPTIMAL:
         budget.stop(slope, steps)  # so that whoever watches sees the last point too
     seen = problem.penalised and near and settled and budget.gap < math.inf
