@@ -144,9 +144,10 @@ def test_the_diagonal_of_an_empty_column_is_tiny():
     np.testing.assert_allclose(space._diagonal(problem, view), 1e-312, rtol=1e-3)
 
 
+@pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize(("n", "d", "rows"), [(20, 30, True), (250, 260, True), (251, 260, False)])
-def test_wide_systems_are_solved_by_rows(n, d, rows):
-    problem, space, view, R = larger(n, d)
+def test_wide_systems_are_solved_by_rows(n, d, rows, thin):
+    problem, space, view, R = larger(n, d, thin=thin)
     found = space.solve(problem, view, R)
     assert (space.outer is not None) == rows
     assert (space.factor is None) == rows
@@ -158,8 +159,9 @@ def test_wide_systems_are_solved_by_rows(n, d, rows):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("constant", [0.0, 1.5])
-def test_wide_systems_with_a_constant(constant, intercept):
-    problem, space, view, R = larger(20, 30, constant=constant, intercept=intercept)
+@pytest.mark.parametrize("thin", [False, True])
+def test_wide_systems_with_a_constant(thin, constant, intercept):
+    problem, space, view, R = larger(20, 30, thin=thin, constant=constant, intercept=intercept)
     found = space.solve(problem, view, R)
     np.testing.assert_allclose(found, exact_step(problem, space, view, R.coef), atol=1e-9)
 
@@ -167,7 +169,7 @@ def test_wide_systems_with_a_constant(constant, intercept):
 @pytest.mark.parametrize(
     ("shape", "options", "ways"),
     [
-        ((20, 30), {"classes": 3}, "factor"), ((20, 30), {"thin": True}, "factor"),
+        ((20, 30), {"classes": 3}, "factor"), ((20, 20), {"thin": True}, "factor"),
         ((20, 30), {"penalised": False}, "factor"), ((20, 20), {}, "factor"),
         ((60, 10), {"limit": 10}, "factor"), ((60, 10), {"limit": 9}, "none"),
         ((60, 10), {"limit": 29, "classes": 3}, "none"),
@@ -337,3 +339,11 @@ def test_the_matrix_is_held_where_it_fits(monkeypatch):
 )
 def test_matrices_with_wide_rows_are_worth_threads_sooner(shape, small):
     assert WeightSpace(DesignRows(np.zeros(shape)), 1_000).small is small
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_secants_are_worth_less_where_few_rows_make_a_small_system(thin):
+    problem, space, *_ = larger(250, 400, thin=thin)
+    assert space.secants_worth_newton(problem) == 15
+    problem, space, *_ = larger(251, 400, thin=thin)
+    assert space.secants_worth_newton(problem) == np.inf

@@ -35,6 +35,8 @@ _SHARE_OF_OLD = 1e-2
 _FEW_NEWTON, _WEIGHTS_A_SECANT = 10, 32
 """Steps by secants that a few of Newton's with an old factor cost, and weights for each step that
 takes as long as a new factor: its products are those of matrices, many times as fast."""
+_ROWS_A_SECANT = 50
+"""The same for a system of the size of the rows: measured on sparse ones of 50 to 250 rows."""
 _LITTLE_WORK = 1 << 20
 """Products of numbers in a Newton matrix up to which it is formed in each step: 0.1 ms. Steps by
 secants take less time from there on, and about as long below."""
@@ -141,6 +143,8 @@ class WeightSpace:
 
         That forms one matrix and takes a few steps by conjugate gradients with its factor.
         """
+        if self._by_rows(problem):
+            return _FEW_NEWTON + len(self.rows) / _ROWS_A_SECANT
         size = self.length * problem.functions
         formed = not sparse.issparse(self.rows.X) and size <= min(
             self.largest_system, len(self.rows)
@@ -173,14 +177,17 @@ class WeightSpace:
     def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
         """Form the Newton matrix and factor it; None where it is too large for that."""
         d, k = r.coef.shape
-        n = len(self.rows)
-        dense = not sparse.issparse(self.rows.X)
-        if k == 1 and problem.penalised and dense and n < d and n <= _FEW_ROWS:
+        if self._by_rows(problem):
             return self._solve_by_rows(problem, view, r)
         if d * k > self.largest_system or (k > 1 and sparse.issparse(self.rows.X)):
             return None
         found = self._solve_by_old_factor(problem, view, r)
         return self._solve_by_new_factor(problem, view, r) if found is None else found
+
+    def _by_rows(self, problem: LogisticProblem) -> bool:
+        """Tell whether systems of the size of the rows cost least: few rows, and more columns."""
+        n = len(self.rows)
+        return problem.functions == 1 and problem.penalised and n < self.length and n <= _FEW_ROWS
 
     def _work(self, problem: LogisticProblem) -> int:
         """Return the products of numbers in a Newton matrix."""
@@ -225,7 +232,9 @@ class WeightSpace:
         """Solve a system of the size of the rows, where there are more columns than rows."""
         if self.outer is None:
             X = self.rows.X
-            self.outer = X @ X.T + self.rows.constant**2
+            outer = X @ X.T
+            outer = outer.toarray() if sparse.issparse(outer) else outer
+            self.outer = outer + self.rows.constant**2
         y = _row_multipliers(problem, view, self.outer, r.values[:, 0])
         return None if y is None else np.asarray(r.coef - self.adjoint(y[:, None]))
 
