@@ -1,6 +1,7 @@
 """How much memory there is."""
 
 import os
+import platform
 import subprocess
 import sys
 import textwrap
@@ -145,3 +146,33 @@ def test_the_error_gives_cause_and_remedy(machine):
 )
 def test_readable(size, words):
     assert _memory.readable(size) == words
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_freed_arrays_are_kept_for_the_next_ones():
+    code = """
+        import resource
+        import numpy as np
+        from mercer import _memory
+
+        def faults():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            for _ in range(20):
+                arrays = [np.ones(100_000) for _ in range(6)]
+                del arrays
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+        faults()
+        assert faults() > 4_000
+        _memory.keep_freed(6_000_000)
+        faults()
+        assert faults() < 400
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_memory_that_is_not_there_is_not_asked_for():
+    _memory.keep_freed(1 << 62)

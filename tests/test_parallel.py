@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401 (its BLAS is counted)
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from mercer import _parallel
@@ -18,6 +19,24 @@ from mercer.exceptions import InvalidParameter
 
 def blas_threads():
     return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+
+def threads_of(wheel):
+    """The numbers of threads of the libraries that a wheel brings along."""
+    return {
+        lib["num_threads"]
+        for lib in threadpool_info()
+        if lib["user_api"] == "blas" and f"{os.sep}{wheel}." in lib["filepath"]
+    }
+
+
+TWO_LIBRARIES = pytest.mark.skipif(
+    not (threads_of("numpy") and threads_of("scipy")), reason="NumPy and SciPy share one BLAS"
+)
+HOLDS = pytest.mark.parametrize(
+    "hold",
+    [_parallel.one_blas_thread, pytest.param(_parallel.one_scipy_thread, marks=TWO_LIBRARIES)],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -204,6 +223,64 @@ def test_the_limit_is_lifted_after_errors():
     assert blas_threads() == {2}
 
 
+@TWO_LIBRARIES
+def test_numpy_keeps_its_threads_where_scipy_has_one():
+    with _parallel.one_scipy_thread():
+        assert threads_of("numpy") == {2}
+        assert threads_of("scipy") == {1}
+        with _parallel.one_blas_thread():
+            assert blas_threads() == {1}
+        assert threads_of("numpy") == {2}
+        assert threads_of("scipy") == {1}
+    with _parallel.one_blas_thread(), _parallel.one_scipy_thread():
+        assert blas_threads() == {1}
+
+
+@TWO_LIBRARIES
+def test_both_limits_may_end_in_the_order_that_they_began():
+    """As they do on two threads."""
+    for first, second in [(0, 1), (1, 0)]:
+        holds = [_parallel.one_blas_thread(), _parallel.one_scipy_thread()]
+        holds[first].__enter__()
+        holds[second].__enter__()
+        assert blas_threads() == {1}
+        holds[first].__exit__(None, None, None)
+        assert threads_of("scipy") == {1}
+        assert threads_of("numpy") == ({2} if first == 0 else {1})
+        holds[second].__exit__(None, None, None)
+        assert blas_threads() == {2}
+
+
+@TWO_LIBRARIES
+def test_the_library_of_scipy_is_held_though_nobody_loaded_it_before():
+    code = """
+        from threadpoolctl import ThreadpoolController
+        from mercer import _parallel
+        with _parallel.one_blas_thread():
+            import scipy.linalg
+            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            assert [library.num_threads for library in libraries] == [1, 1]
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("library", "of_scipy"),
+    [
+        ("/env/scipy.libs/libscipy_openblas-1.so", True),
+        ("/env/scipy/.dylibs/libscipy_openblas.dylib", True),
+        ("/env/numpy.libs/libscipy_openblas64_-1.so", False),
+        ("/home/scipy/env/lib/site-packages/numpy.libs/libscipy_openblas64_-1.so", False),
+        ("/usr/lib/libopenblas.so", False),
+    ],
+)
+def test_which_libraries_are_those_of_scipy(library, of_scipy):
+    assert _parallel._is_of_scipy(library) == of_scipy
+
+
 FILES = ("_parallel.py", "threadpoolctl.py", "contextlib.py")
 
 
@@ -227,12 +304,13 @@ class _InterruptAt:
                 raise KeyboardInterrupt
 
 
-def test_an_interrupt_loses_no_count_of_the_limit():
+@HOLDS
+def test_an_interrupt_loses_no_count_of_the_limit(hold):
     """Whenever it comes: while the limit is set, held or lifted."""
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
 
     def hold_once():
-        with _parallel.one_blas_thread():
+        with hold():
             return
 
     with _InterruptAt(0) as counted:
@@ -241,30 +319,31 @@ def test_an_interrupt_loses_no_count_of_the_limit():
     for number in range(1, counted.calls + 1):
         with pytest.raises(KeyboardInterrupt), _InterruptAt(number):
             hold_once()
-        assert _parallel._limit.users == {}, number
+        assert not any(limit.users for limit in _parallel._limits), number
         assert {library.num_threads for library in libraries} == {2}, number
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("forked_by", ["user", "another thread"])
-def test_a_forked_child_inherits_no_user_of_the_limit(forked_by):
+@HOLDS
+def test_a_forked_child_inherits_no_user_of_the_limit(hold, forked_by):
     held, end = threading.Event(), threading.Event()
 
-    def hold():
-        with _parallel.one_blas_thread():
+    def hold_long():
+        with hold():
             held.set()
             end.wait(20)
 
-    other = threading.Thread(target=hold)
+    other = threading.Thread(target=hold_long)
     if forked_by == "another thread":
         other.start()
         held.wait(20)
         child = os.fork()
     else:
-        with _parallel.one_blas_thread():
+        with hold():
             child = os.fork()
     if child == 0:  # where assertions would be lost
-        usual = _parallel._limit.users == {} and blas_threads() == {2}
+        usual = not any(limit.users for limit in _parallel._limits) and blas_threads() == {2}
         with _parallel.one_blas_thread():
             limited = blas_threads() == {1}
         os._exit(0 if usual and limited and blas_threads() == {2} else 3)

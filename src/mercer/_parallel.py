@@ -1,12 +1,16 @@
 """One place for threads: how many there are, and how independent tasks run on them."""
 
+from __future__ import annotations
+
 import numbers
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
+from importlib import import_module
+from pathlib import PurePath
 from threading import Event, Lock, get_ident
 from typing import Any
 
@@ -116,22 +120,50 @@ def one_blas_thread() -> Iterator[None]:
     The limit belongs to the whole process: callers on several threads share one, the first sets
     it and the last one lifts it.
     """
+    with _hold(_limits):
+        yield
+
+
+@contextmanager
+def one_scipy_thread() -> Iterator[None]:
+    """Hold the BLAS that SciPy brings along to one thread; that of NumPy keeps its own.
+
+    Threads of BLAS go on spinning for a while after each call. Where products of NumPy and factors
+    of SciPy take turns, those of one library take the cores from the other: on two cores that is
+    up to five times as slow. Where both have the same library, nothing is held.
+    """
+    with _hold(_limits[:1]):
+        yield
+
+
+@contextmanager
+def _hold(limits: Sequence[_SharedLimit]) -> Iterator[None]:
     user = object()
     try:
-        _limit.enter(user)
+        for limit in limits:
+            limit.enter(user)
         yield
     finally:
         try:
-            _limit.leave(user)
+            _leave(limits, user)
         except BaseException:  # Ctrl-C; to leave twice does no harm
-            _limit.leave(user)
+            _leave(limits, user)
             raise
 
 
-class _SharedLimit:
-    """The limit, who uses it, and what was before. Ctrl-C at any moment loses none of it."""
+def _leave(limits: Sequence[_SharedLimit], user: object) -> None:
+    for limit in limits:
+        limit.leave(user)
 
-    def __init__(self) -> None:
+
+class _SharedLimit:
+    """A limit, who uses it, and what was before. Ctrl-C at any moment loses none of it.
+
+    It is for the libraries that SciPy brings along, or for all others.
+    """
+
+    def __init__(self, of_scipy: bool) -> None:
+        self.of_scipy = of_scipy
         self.lock = Lock()
         self.users: dict[object, int] = {}
         """The users, and the thread of each."""
@@ -159,8 +191,7 @@ class _SharedLimit:
 
     def _set(self) -> None:
         if self.before is None:
-            libraries = [c for c in _controller().lib_controllers if c.user_api == "blas"]
-            self.before = [(library, library.num_threads) for library in libraries]
+            self.before = [(library, library.num_threads) for library in _libraries(self.of_scipy)]
         _let_any_thread_limit()
         for library, _ in self.before:
             library.set_num_threads(1)
@@ -175,9 +206,24 @@ class _SharedLimit:
         self.before = None
 
 
-_limit = _SharedLimit()
+@cache
+def _libraries(of_scipy: bool) -> list[Any]:
+    return [
+        library
+        for library in _controller().lib_controllers
+        if library.user_api == "blas" and _is_of_scipy(library.filepath) == of_scipy
+    ]
+
+
+def _is_of_scipy(library: str) -> bool:
+    """Tell whether a library lies where SciPy's wheels put theirs: scipy.libs, or scipy/.dylibs."""
+    return not {"scipy", "scipy.libs"}.isdisjoint(PurePath(library).parts[-3:-1])
+
+
+_limits = (_SharedLimit(of_scipy=True), _SharedLimit(of_scipy=False))
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_limit.after_fork)
+    for _limit in _limits:
+        os.register_at_fork(after_in_child=_limit.after_fork)
 
 
 def _let_any_thread_limit() -> None:
@@ -214,6 +260,8 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _controller() -> ThreadpoolController:
+    # Only libraries that are loaded by now are found; all who factor matrices load this one.
+    import_module("scipy.linalg")
     return ThreadpoolController()
 
 

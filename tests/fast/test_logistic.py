@@ -57,11 +57,25 @@ def test_where_arrays_lie_in_memory_does_not_matter():
 def test_the_best_bias_has_no_slope(scale, start):
     z, signs, C = _case(scale)
     p, beta = np.empty_like(z), np.empty_like(z)
-    bias, loss = _fast.logistic.best_bias(z, start, signs, C, p, beta, 1e-15)
+    bias, loss, slope = _fast.logistic.best_bias(z, start, signs, C, p, beta, 1e-15)
     found = minimize_scalar(lambda b: float(C @ np.logaddexp(0.0, -signs * (z + b))))
     assert loss <= found.fun * (1 + 1e-12)
     np.testing.assert_allclose(p, expit(z + bias), rtol=1e-14)
     assert abs(float(C @ ((signs > 0) - p))) <= 1e-12 * C.sum()
+    assert slope == pytest.approx(beta.sum(), abs=1e-14 * C.sum())
+
+
+def test_the_best_bias_follows_the_log_odds():
+    z, signs, C = _case(1.0)
+    p, beta, u = np.empty_like(z), np.empty_like(z), np.cos(np.arange(len(z)))
+
+    def best(t):
+        return _fast.logistic.best_bias(z + t * u, 0.0, signs, C, p, beta, 1e-15)[0]
+
+    expected = (best(1e-5) - best(-1e-5)) / 2e-5
+    best(0.0)
+    assert _fast.logistic.bias_along(p, C, u) == pytest.approx(expected, rel=1e-6)
+    assert _fast.logistic.bias_along(np.ones_like(z), C, u) == 0.0
 
 
 def test_nan_ends_the_search():

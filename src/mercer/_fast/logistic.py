@@ -115,10 +115,10 @@ def look(
 @jit
 def best_bias(
     z: Array, bias: float, signs: Array, C: Array, p: Array, beta: Array, accuracy: float
-) -> tuple[float, float]:
-    """Minimise the loss in the bias, from the given one; returns the bias and the loss.
+) -> tuple[float, float, float]:
+    """Minimise the loss in the bias, from the given one; returns the bias, the loss and Σ β.
 
-    The slope that is left is at most ``accuracy`` times Σ C.
+    That is minus the slope that is left, at most ``accuracy`` times Σ C.
 
     Newton's method, in which each step has to shrink the slope: halved until it does.
     """
@@ -140,7 +140,18 @@ def best_bias(
         if not moved:
             look(z, bias, signs, C, p, beta)
             break
-    return bias, loss
+    return bias, loss, slope
+
+
+@jit_sums
+def bias_along(p: Array, C: Array, u: Array) -> float:
+    """Return how fast the best bias moves where the log odds z move by u."""
+    moved, total = 0.0, 0.0
+    for i in range(u.size):
+        weight = C[i] * p[i] * (1.0 - p[i])
+        moved += weight * u[i]
+        total += weight
+    return -moved / total if total > 0.0 else 0.0
 
 
 @jit

@@ -122,10 +122,10 @@ class LogisticProblem:
             return self.view(F, b)
         if self.classes == 2:
             p, beta = np.empty(len(F)), np.empty(len(F))
-            best, loss = _fast.logistic.best_bias(
+            best, loss, slope = _fast.logistic.best_bias(
                 _odds(F), float(b[0]), self.signs, self.C, p, beta, accuracy
             )
-            return _binary_view(p, beta, np.array([best]), loss)
+            return _binary_view(p, beta, np.array([best]), loss, slope)
         F = np.ascontiguousarray(F, dtype=np.float64)
         P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
         b = np.array(b, dtype=np.float64)
@@ -136,8 +136,10 @@ class LogisticProblem:
         """Return shares, weights and loss at values F with a given bias."""
         if self.classes == 2:
             p, beta = np.empty(len(F)), np.empty(len(F))
-            loss = _fast.logistic.look(_odds(F), float(bias[0]), self.signs, self.C, p, beta)[0]
-            return _binary_view(p, beta, bias, loss)
+            loss, slope, _ = _fast.logistic.look(
+                _odds(F), float(bias[0]), self.signs, self.C, p, beta
+            )
+            return _binary_view(p, beta, bias, loss, slope)
         F = np.ascontiguousarray(F, dtype=np.float64)
         P, B, slopes = np.empty_like(F), np.empty_like(F), np.empty(self.classes)
         loss = _fast.multinomial.look_at_classes(F, bias, self.labels, self.C, P, B, slopes)
@@ -148,9 +150,7 @@ class LogisticProblem:
         if not self.intercept:
             return np.zeros(self.functions)
         if self.classes == 2:
-            weights = self.curvatures(view)[:, 0]
-            total = float(weights.sum())
-            return -(weights @ U) / total if total > 0 else np.zeros(1)
+            return np.array([_fast.logistic.bias_along(view.P[:, 0], self.C, _odds(U))])
         turns, step = np.empty(self.classes), np.empty(self.classes)
         _fast.multinomial.turn_of_slopes(view.P, self.C, np.ascontiguousarray(U), turns)
         _fast.multinomial.biases_along(view.P, self.C, turns, step)
@@ -293,8 +293,8 @@ def _square_error(coefficients: Array, found: Products, few: float) -> float:
     return float(np.vdot(size, found.errors)) + few * float(np.vdot(size, np.abs(found.F)))
 
 
-def _binary_view(p: Array, beta: Array, bias: Array, loss: float) -> View:
-    return View(p[:, None], beta[:, None], bias, loss, beta.sum(keepdims=True))
+def _binary_view(p: Array, beta: Array, bias: Array, loss: float, slope: float) -> View:
+    return View(p[:, None], beta[:, None], bias, loss, np.array([slope]))
 
 
 def _odds(F: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -73,7 +74,7 @@ def backtrack(
     end at ``smallest`` times the first one.
     """
     size, count = first, 0
-    rounding = 2 * np.finfo(float).eps * abs(value)
+    rounding = 2 * sys.float_info.epsilon * abs(value)
     while size >= smallest * first:
         reached, count = along(size), count + 1
         if slope_along is not None and abs(reached - value) <= rounding:

@@ -1,9 +1,11 @@
 """Newton's method for logistic regression: steps, limits, secants, and conditions of optimality."""
 
 import math
+import os
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer.gram.feature_gram import FeatureGram
 from mercer.gram.given import GivenGram
@@ -177,3 +179,20 @@ def test_when_secants_take_too_long():
 @pytest.mark.parametrize(("most", "enough"), [(-1, True), (99, False), (100, True), (0, False)])
 def test_secants_need_steps_to_fall_back_on(most, enough):
     assert newton._affords_secants(Budget(max_iter=most)) is enough
+
+
+def test_no_threads_of_scipy_disturb_those_of_numpy():
+    """Products of NumPy and factors of SciPy take turns, and idle threads of BLAS spin."""
+    seen = []
+
+    def look(violation):
+        seen.extend(lib for lib in threadpool_info() if lib["user_api"] == "blas")
+        return True
+
+    with threadpool_limits(2, user_api="blas"):
+        problem, _, gram = posed(n=1_100, d=1_000)
+        LinearLogisticNewton().solve(problem, gram, Budget(tol=1e-4, monitor=look))
+    of_scipy = [lib["num_threads"] for lib in seen if f"{os.sep}scipy." in lib["filepath"]]
+    others = [lib["num_threads"] for lib in seen if f"{os.sep}scipy." not in lib["filepath"]]
+    assert set(of_scipy) <= {1}
+    assert set(others) == {2}

@@ -104,7 +104,7 @@ def test_elements_are_vectors():
     assert not Element(space, W).opposite().known
     assert a.dot(b) == pytest.approx((W * step).sum())
     assert space.size(a) == np.abs(W).max()
-    assert space.entries == 280
+    assert space.small
     assert space.length == 5
 
 
@@ -144,9 +144,10 @@ def test_the_diagonal_of_an_empty_column_is_tiny():
     np.testing.assert_allclose(space._diagonal(problem, view), 1e-312, rtol=1e-3)
 
 
+@pytest.mark.parametrize("thin", [False, True])
 @pytest.mark.parametrize(("n", "d", "rows"), [(20, 30, True), (250, 260, True), (251, 260, False)])
-def test_wide_systems_are_solved_by_rows(n, d, rows):
-    problem, space, view, R = larger(n, d)
+def test_wide_systems_are_solved_by_rows(n, d, rows, thin):
+    problem, space, view, R = larger(n, d, thin=thin)
     found = space.solve(problem, view, R)
     assert (space.outer is not None) == rows
     assert (space.factor is None) == rows
@@ -158,8 +159,9 @@ def test_wide_systems_are_solved_by_rows(n, d, rows):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("constant", [0.0, 1.5])
-def test_wide_systems_with_a_constant(constant, intercept):
-    problem, space, view, R = larger(20, 30, constant=constant, intercept=intercept)
+@pytest.mark.parametrize("thin", [False, True])
+def test_wide_systems_with_a_constant(thin, constant, intercept):
+    problem, space, view, R = larger(20, 30, thin=thin, constant=constant, intercept=intercept)
     found = space.solve(problem, view, R)
     np.testing.assert_allclose(found, exact_step(problem, space, view, R.coef), atol=1e-9)
 
@@ -167,7 +169,7 @@ def test_wide_systems_with_a_constant(constant, intercept):
 @pytest.mark.parametrize(
     ("shape", "options", "ways"),
     [
-        ((20, 30), {"classes": 3}, "factor"), ((20, 30), {"thin": True}, "factor"),
+        ((20, 30), {"classes": 3}, "factor"), ((20, 20), {"thin": True}, "factor"),
         ((20, 30), {"penalised": False}, "factor"), ((20, 20), {}, "factor"),
         ((60, 10), {"limit": 10}, "factor"), ((60, 10), {"limit": 9}, "none"),
         ((60, 10), {"limit": 29, "classes": 3}, "none"),
@@ -202,7 +204,7 @@ def test_old_factors_guide_steps_while_they_are_good():
     far = problem.view(space.values(100 * R.coef), np.zeros(1))
     space.solve(problem, far, R)
     assert space.factor is not old
-    small = larger(290, 120)
+    small = larger(160, 80)
     small[1].solve(small[0], small[2], small[3])
     first = small[1].factor
     small[1].solve(small[0], small[2], small[3])
@@ -226,8 +228,10 @@ def test_memories_begin_with_a_diagonal(thin, constant):
     same = (X**2).sum(axis=0)[:, None] * curvatures.mean()
     expected = (X**2).T @ curvatures if thin else same
     np.testing.assert_allclose(found, 1 + expected)
-    small = larger(280, 120, thin=thin)
+    small = larger(160, 80, thin=thin)
     assert small[1].memory(small[0], small[2]) is None
+    many = larger(10_000, 2, thin=thin)
+    assert many[1].memory(many[0], many[2]) is not None
     free = larger(300, 120, penalised=False)
     assert free[1].memory(free[0], free[2]) is None
 
@@ -277,7 +281,7 @@ def test_functions_are_measured_by_the_kernel():
         assert space.dot(a, b) == pytest.approx(expected)
         assert (a.known, b.known) == (ask[0], ask[1] or not ask[0])
     assert space.size(Element(space, c)) == pytest.approx(np.abs(K @ c).max())
-    assert space.entries == 900
+    assert space.small
     assert space.length == 30
     np.testing.assert_array_equal(space.adjoint(c), c)
 
@@ -326,4 +330,20 @@ def test_the_matrix_is_held_where_it_fits(monkeypatch):
         space = FunctionSpace(K)
         assert (space.K is not None) is held
         np.testing.assert_array_equal(space.values(np.ones((10, 1))), np.ones((10, 1)))
-        assert (space.length, space.entries) == (10, 100)
+        assert (space.length, space.small) == (10, True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "small"),
+    [((60_000, 10), True), ((6_000, 100), False), ((3_000, 100), True), ((110_000, 10), False)],
+)
+def test_matrices_with_wide_rows_are_worth_threads_sooner(shape, small):
+    assert WeightSpace(DesignRows(np.zeros(shape)), 1_000).small is small
+
+
+@pytest.mark.parametrize("thin", [False, True])
+def test_secants_are_worth_less_where_few_rows_make_a_small_system(thin):
+    problem, space, *_ = larger(250, 400, thin=thin)
+    assert space.secants_worth_newton(problem) == 15
+    problem, space, *_ = larger(251, 400, thin=thin)
+    assert space.secants_worth_newton(problem) == np.inf

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from mercer import _parallel
+from mercer import _memory, _parallel
 from mercer.gram.base import GramMatrix
 from mercer.problems.logistic import LinearLogisticProblem, LogisticAnswer, LogisticProblem, View
 from mercer.solvers.base import Budget, Outcome, Solver, Status
@@ -25,14 +25,16 @@ _BIAS_SHARPNESS, _ROUNDING = 1e-6, 1e-15
 _ROUGHEST_BIAS, _ROUGH_BIAS = 1e-4, 1e-3
 """The same on the way, where a share of the largest slope of the weights is enough: steps are as
 many with a sharper one."""
-_SMALL = 1 << 20
-"""Numbers in a matrix up to which one thread is faster than two."""
+_ROUGHEST_BY_SECANTS, _ROUGH_BY_SECANTS = 1e-3, 3e-2
+"""The same for steps by secants: a sixth of all looks at the rows less, and hardly more steps."""
 _SECANT_STEPS, _NEWTON_STEPS = 60, 40
 """Steps by secants, of two passes over the data each, before Newton's method takes over, and what
 is left for it at least: together the steps that there are by default. Well-conditioned systems need
 20 to 40 by secants."""
 _FIRST_SECANTS = 24
 """Steps by secants after which their speed is known, and a factor stays good until the end."""
+_ARRAYS_KEPT = 8
+"""Numbers for each row and function that a step makes anew, with some to spare."""
 _HIDDEN = 1e-14
 """Rises of the objective, as a share of it, that rounding of float64 may have made."""
 _SHORTEST_STEP = 1e-10
@@ -58,8 +60,8 @@ class LogisticNewton(Solver[Stated, LogisticAnswer]):
     ) -> Outcome[LogisticAnswer]:
         space = self.space(problem, gram)
         coef = np.zeros((space.length, problem.functions)) if start is None else start.coef
-        small = space.entries <= _SMALL
-        with _parallel.one_blas_thread() if small else nullcontext():
+        _memory.keep_freed(_ARRAYS_KEPT * 8 * len(problem.labels) * problem.functions)
+        with _parallel.one_blas_thread() if space.small else nullcontext():
             found = _descend(problem, space, Element(space, coef), budget)
         # Fresh values: those that went along with the steps have gathered rounding.
         return replace(found, product=problem.products(found.value, space.values))
@@ -88,7 +90,8 @@ class LinearLogisticNewton(LogisticNewton[LinearLogisticProblem]):
     ) -> Outcome[LogisticAnswer]:
         if budget.max_iter == 0:  # the start itself, its biases too
             return Outcome(problem.zeros(gram) if start is None else start, Status.MAX_ITER)
-        return super().run(problem, gram, budget, start)
+        with _parallel.one_scipy_thread():  # its factors are small, and products are NumPy's
+            return super().run(problem, gram, budget, start)
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,7 @@ def _descend(
     settled = True  # whether the bias is as good as it has to be at the end
     patient = _affords_secants(budget)
     memory = space.memory(problem, view) if patient else None
+    worth = space.secants_worth_newton(problem)
     first = 0.0
     while status is None:
         V = Element(space, space.adjoint(view.beta))
@@ -135,9 +139,8 @@ def _descend(
             continue
         best, steps = min(best, norm), steps + 1
         first = first or norm
-        if memory is not None and _take_long(
-            first, norm, SHARPNESS * budget.tol * value, steps, space.secants_worth_newton(problem)
-        ):
+        goal = SHARPNESS * budget.tol * value
+        if memory is not None and _take_long(first, norm, goal, steps, worth):
             memory = None
         if memory is not None:
             memory.see(w.coef, g.coef)
@@ -148,17 +151,24 @@ def _descend(
             # Only differences of functions matter to the loss; the penalty wants their sum zero.
             d = Element(space, d.coef - d.coef.mean(axis=1, keepdims=True))
         # Whoever counts steps gets whole ones: two at once are two single ones.
-        rough = max(min(_ROUGH_BIAS * slope, _ROUGHEST_BIAS), accuracy) if patient else accuracy
-        moved = _search(problem, w, view, d, g.dot(d), value, rough)
+        rough = _rough_bias(slope, memory is not None) if patient else 0.0
+        moved = _search(problem, w, view, d, g.dot(d), value, max(rough, accuracy))
         if moved is None:
             status = Status.STALLED
         else:
             w, view = moved
-            settled = float(np.abs(view.slopes).max()) <= accuracy * total
+            settled = max(map(abs, view.slopes.tolist())) <= accuracy * total
     if status is Status.OPTIMAL:
         budget.stop(slope, steps)  # so that whoever watches sees the last point too
     seen = problem.penalised and near and settled and budget.gap < math.inf
     return Outcome(LogisticAnswer(w.coef, view.bias), status, steps, gap_seen=seen)
+
+
+def _rough_bias(slope: float, by_secants: bool) -> float:
+    """Return how sharp a bias has to be on the way, where the largest slope is the given one."""
+    if by_secants:
+        return min(_ROUGH_BY_SECANTS * slope, _ROUGHEST_BY_SECANTS)
+    return min(_ROUGH_BIAS * slope, _ROUGHEST_BIAS)
 
 
 def _affords_secants(budget: Budget) -> bool:

@@ -35,8 +35,16 @@ _SHARE_OF_OLD = 1e-2
 _FEW_NEWTON, _WEIGHTS_A_SECANT = 10, 32
 """Steps by secants that a few of Newton's with an old factor cost, and weights for each step that
 takes as long as a new factor: its products are those of matrices, many times as fast."""
-_LITTLE_WORK = 1 << 22
-"""Products of numbers in a Newton matrix up to which it is formed in each step: 0.2 ms."""
+_ROWS_A_SECANT = 50
+"""The same for a system of the size of the rows: measured on sparse ones of 50 to 250 rows."""
+_LITTLE_WORK = 1 << 20
+"""Products of numbers in a Newton matrix up to which it is formed in each step: 0.1 ms. Steps by
+secants take less time from there on, and about as long below."""
+_MANY_ROWS = 10_000
+"""Rows from which steps by secants take less time however few columns there are."""
+_SMALL, _SMALL_WIDE, _WIDE = 1 << 20, 3 << 17, 50
+"""Numbers in a matrix up to which one thread is faster than two: fewer in one with wide rows,
+columns from which they are that. Measured from 1,500 to 100,000 rows."""
 _JITTER = 1e-12
 """What is added to a diagonal where no penalty bounds it, as a share of its largest entry."""
 
@@ -65,8 +73,10 @@ class Element:
 
     def plus(self, share: float, other: Element) -> Element:
         """Return self + share · other."""
-        known = self.known and other.known
-        values = self.values + share * other.values if known else None
+        values = None
+        if self.known and other.known:
+            values = share * other.values
+            values += self.values
         return Element(self.space, self.coef + share * other.coef, values)
 
     def opposite(self) -> Element:
@@ -89,9 +99,9 @@ class WeightSpace:
         """A Newton matrix of an earlier step, factored, while it is good enough."""
 
     @property
-    def entries(self) -> int:
-        """The numbers in X."""
-        return self.rows.entries
+    def small(self) -> bool:
+        """Whether one thread is faster than two."""
+        return self.rows.entries <= (_SMALL_WIDE if self.length >= _WIDE else _SMALL)
 
     @property
     def length(self) -> int:
@@ -117,7 +127,8 @@ class WeightSpace:
     def memory(self, problem: LogisticProblem, view: View) -> SecantMemory | None:
         """Return a memory of steps, where these get to the optimum sooner than Newton's method."""
         X = self.rows.X
-        if not problem.penalised or self._work(problem) <= _LITTLE_WORK:
+        little = self._work(problem) <= _LITTLE_WORK and len(self.rows) < _MANY_ROWS
+        if not problem.penalised or little:
             return None
         if sparse.issparse(X):
             return SecantMemory(self._diagonal(problem, view))
@@ -132,6 +143,8 @@ class WeightSpace:
 
         That forms one matrix and takes a few steps by conjugate gradients with its factor.
         """
+        if self._by_rows(problem):
+            return _FEW_NEWTON + len(self.rows) / _ROWS_A_SECANT
         size = self.length * problem.functions
         formed = not sparse.issparse(self.rows.X) and size <= min(
             self.largest_system, len(self.rows)
@@ -164,14 +177,17 @@ class WeightSpace:
     def solve(self, problem: LogisticProblem, view: View, r: Element) -> Array | None:
         """Form the Newton matrix and factor it; None where it is too large for that."""
         d, k = r.coef.shape
-        n = len(self.rows)
-        dense = not sparse.issparse(self.rows.X)
-        if k == 1 and problem.penalised and dense and n < d and n <= _FEW_ROWS:
+        if self._by_rows(problem):
             return self._solve_by_rows(problem, view, r)
         if d * k > self.largest_system or (k > 1 and sparse.issparse(self.rows.X)):
             return None
         found = self._solve_by_old_factor(problem, view, r)
         return self._solve_by_new_factor(problem, view, r) if found is None else found
+
+    def _by_rows(self, problem: LogisticProblem) -> bool:
+        """Tell whether systems of the size of the rows cost least: few rows, and more columns."""
+        n = len(self.rows)
+        return problem.functions == 1 and problem.penalised and n < self.length and n <= _FEW_ROWS
 
     def _work(self, problem: LogisticProblem) -> int:
         """Return the products of numbers in a Newton matrix."""
@@ -216,7 +232,9 @@ class WeightSpace:
         """Solve a system of the size of the rows, where there are more columns than rows."""
         if self.outer is None:
             X = self.rows.X
-            self.outer = X @ X.T + self.rows.constant**2
+            outer = X @ X.T
+            outer = outer.toarray() if sparse.issparse(outer) else outer
+            self.outer = outer + self.rows.constant**2
         y = _row_multipliers(problem, view, self.outer, r.values[:, 0])
         return None if y is None else np.asarray(r.coef - self.adjoint(y[:, None]))
 
@@ -277,9 +295,9 @@ class FunctionSpace:
         self._multiply: Product = gram.multiply if self.K is None else self.K.__matmul__
 
     @property
-    def entries(self) -> int:
-        """The numbers in K."""
-        return self.length**2
+    def small(self) -> bool:
+        """Whether one thread is faster than two."""
+        return self.length**2 <= _SMALL
 
     def values(self, coef: Array) -> Array:
         """Return K c."""
