@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer._typing import Array, Flags, IntArray
+from mercer._typing import Array, IntArray
 from mercer.gram.base import GramMatrix
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import seen_features
@@ -17,6 +17,8 @@ from mercer.solvers.svm.box_qp import BoxQPSolver
 
 _FIRST = 8
 """One row in so many is looked at first."""
+_GROWTH, _FEW = 0.5, 50
+"""Rows that are added at once, as a share of those that are there, and how many may always be."""
 _MOST = 0.5
 """The share of rows from which on all of them cost little more."""
 
@@ -70,8 +72,13 @@ class GrowingRows(Solver[BoxQP, Array]):
                 details = {"violation": left, "nonconvex": found.details["nonconvex"]}
                 status = Status.OPTIMAL if done else found.status
                 return Outcome(beta, status, steps, f, details, gap_seen=budget.gap < math.inf)
-            missed = np.unique(problem.row[_disagree(problem, beta, f, budget.tol)])
-            wanted = missed[matrix.place[missed] < 0]
+            missed = np.zeros(n)
+            np.maximum.at(missed, problem.row, _wishes(problem, beta, f))
+            missed[rows] = 0.0
+            wanted = np.flatnonzero(missed > budget.tol)
+            # The worst first: most of the others are content once these have their say.
+            worst = np.argsort(-missed[wanted])[: max(_FEW, int(_GROWTH * len(rows)))]
+            wanted = wanted[np.sort(worst)]
         last = solver.run(problem, gram, budget, problem.feasible(beta))
         return replace(last, iterations=last.iterations + steps)
 
@@ -105,9 +112,8 @@ def _part(problem: BoxQP, here: IntArray, place: IntArray, beta: Array) -> BoxQP
     return BoxQP(problem.name, problem.p[here], *bounds, rows, groups, problem.groups)
 
 
-def _disagree(problem: BoxQP, beta: Array, f: Array, tol: float) -> Flags:
-    """Return which variables want to leave a bound."""
+def _wishes(problem: BoxQP, beta: Array, f: Array) -> Array:
+    """Return how much each variable wants to leave a bound; 0 for those that do not."""
     residual = problem.p - f[problem.row] - problem.biases(beta, f)[problem.group]
-    return np.asarray(
-        ((residual > tol) & (beta < problem.hi)) | ((residual < -tol) & (beta > problem.lo))
-    )
+    up = np.where(beta < problem.hi, residual, 0.0)
+    return np.maximum(np.maximum(up, np.where(beta > problem.lo, -residual, 0.0)), 0.0)
