@@ -107,6 +107,7 @@ from mercer.solvers.sources.rotations import PairRotations
 from mercer.solvers.svm.biased_multiclass_smo import BiasedJointSolver
 from mercer.solvers.svm.box_qp import BoxQPSolver
 from mercer.solvers.svm.coordinate_ascent import KernelCoordinateAscent
+from mercer.solvers.svm.growing_rows import GrowingRows
 from mercer.solvers.svm.interior import InteriorPoint
 from mercer.solvers.svm.multiclass_smo import JointMulticlassSolver
 from mercer.solvers.svm.smo import SMO
@@ -316,6 +317,10 @@ TABLE = [
     *(Row(SMO(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(InteriorPoint(), problem, broken=box, exact_start=True) for problem in BOXES),
     *(Row(BoxQPSolver(), problem, broken=box, exact_start=True) for problem in BOXES),
+    *(
+        Row(GrowingRows(), problem, features, broken=box, exact_start=True, unknown=features)
+        for problem in BOXES
+    ),
     Row(
         KernelCoordinateAscent(),
         unbiased_classifier(SIGNS, 10 * ONES),

@@ -12,7 +12,11 @@ from mercer import _fast
 from mercer._typing import Array, Index, Rows
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import Definite, GramMatrix, placed
+from mercer.gram.feature_gram import FeatureGram
 from mercer.linalg.weighted_sum import weighted_sum
+
+_HIDDEN = 0.1
+"""The share of the precision of a sum that a column of features may have and not be seen in it."""
 
 
 class SumGram(GramMatrix):
@@ -73,6 +77,27 @@ def factor_of(term: GramMatrix) -> Array | None:
     """Return F of a matrix FFᵀ that is held as F, dense; None of all others."""
     factor = term.features()
     return factor if isinstance(factor, np.ndarray) else None
+
+
+def seen_features(phi: Array) -> Array:
+    """Return Φ without the columns that rounding of ΦΦᵀ in the precision of Φ hides."""
+    energies = np.einsum("ij,ij->j", phi, phi)
+    kept = energies > _HIDDEN * np.finfo(phi.dtype).eps * float(energies.sum())
+    return phi if kept.all() else np.ascontiguousarray(phi[:, kept])
+
+
+def weighted_features(terms: Sequence[GramMatrix], weights: Array) -> GramMatrix | None:
+    """Return Σ w_m K_m, w ≥ 0, as one matrix of features; None where a term with weight has none.
+
+    It is None too where features are as many as rows: then the matrix itself costs less.
+    """
+    exact = [factor_of(term.in_precision(np.float64)) for term in terms]
+    used = [(F, w) for F, w in zip(exact, np.sqrt(weights).tolist(), strict=True) if w > 0]
+    parts = [root * F for F, root in used if F is not None]
+    width, rows = sum(part.shape[1] for part in parts), terms[0].shape[0]
+    if not parts or len(parts) < len(used) or width >= rows:
+        return None
+    return FeatureGram.of_rows(np.hstack(parts)).in_precision(terms[0].dtype)
 
 
 def weighted_terms(terms: Sequence[GramMatrix], weights: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpstrf
 
 from mercer import _parallel
 from mercer._typing import Array, Index, IntArray
@@ -95,6 +96,40 @@ def pivoted_cholesky(
         left[new] = 0.0
         done = end
     return PivotedFactor(F[:, :done], pivots[:done], left)
+
+
+def low_rank_factor(
+    K: SymmetricBlocks, rank: int, random: np.random.Generator, share: float
+) -> Array | None:
+    """Return F with FFᵀ = K but for a share of the trace; None where that takes more columns.
+
+    A round draws many rows by what the diagonal of K − FFᵀ has left, and takes those in turn of
+    which the most is left until next to nothing is left of any. Two or three rounds do for a smooth
+    kernel of one column, and the first drawn rows tell which matrix has no such factor.
+    """
+    left = K.diag().astype(np.float64)
+    n, scale = len(left), float(np.abs(left).max(initial=0.0))
+    check_sign(left, scale)
+    enough = share * float(left.sum())
+    least = max(enough / n, scale * EPS)
+    F = np.zeros((n, rank), order="F")
+    done = 0
+    while float(left.sum()) > enough:
+        # Sorted uniform numbers in steps: rows by what they have left, few of them twice.
+        places = (np.arange(rank) + random.random(rank)) * (float(left.sum()) / rank)
+        drawn = np.minimum(np.searchsorted(np.cumsum(left), places), n - 1)
+        old = F[drawn, :done]
+        square = np.asfortranarray(K.block(drawn, drawn), dtype=np.float64) - old @ old.T
+        found, order, count, _ = dpstrf(square, tol=least, lower=1)
+        if count == 0 or done + count >= rank:
+            return None
+        new = drawn[order[:count] - 1]
+        _grow(F, left, K, new, F[new, :done], np.tril(found[:count, :count]))
+        check_sign(left, scale)
+        np.maximum(left, 0.0, out=left)
+        left[new] = 0.0
+        done += count
+    return F[:, :done]
 
 
 def _grow(F: Array, left: Array, K: SymmetricBlocks, new: IntArray, old: Array, L: Array) -> None:

@@ -70,3 +70,18 @@ def test_weights_are_those_from_matrices(method, monkeypatch):
     # Weights of a joint problem are off by the root of its gap.
     atol = 1e-3 if method in ("l1", "lp") else 1e-6
     assert_allclose(found.shares, naive.shares, atol=atol)
+
+
+def test_weights_of_easymkl_from_many_rows_have_a_certificate():
+    """Factors that were rounded to float32 left a gap of some percent."""
+    X = np.random.default_rng(1).normal(size=(1200, 3))
+    found = learn_weights([RBF(gamma=1.0).on(j) for j in range(3)], X, X[:, 0] > 0.3, "easymkl")
+    assert found.certificate.optimal
+    assert found.certificate.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize("balance", [0.0, 1e-13])
+def test_easymkl_without_a_ridge_to_speak_of_has_weights_too(balance):
+    found = learn_weights(KERNELS[:3], X, Y, "easymkl", balance=balance)
+    assert found.certificate.bounds
+    assert found.shares.sum() == pytest.approx(1)

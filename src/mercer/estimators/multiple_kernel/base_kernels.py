@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory
+from mercer import _memory, _parallel
 from mercer._typing import Array
 from mercer.exceptions import InvalidParameter, NotPositiveDefinite
 from mercer.gram.base import GramMatrix
@@ -21,7 +21,7 @@ from mercer.gram.sums import SumGram
 from mercer.kernels.base import Kernel, is_kernel
 from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
-from mercer.linalg.pivoted import pivoted_cholesky
+from mercer.linalg.pivoted import low_rank_factor
 
 _ROUNDING = 64
 """A kernel whose spread, as a share of its mean diagonal, is below so many times the precision of
@@ -79,13 +79,17 @@ class HeldKernels:
         """Compute the matrix of each kernel; with ``normalise`` each gets a spread of 1.
 
         The spread of a kernel is tr(HKH)/n, the mean square of the distance from the mean. Of many
-        rows, matrices of low rank are held as factors; all is in float32 where ``tol`` is no finer.
+        rows, matrices of low rank are held as factors in float64, all others in float32 where
+        ``tol`` is no finer.
         """
         n = len(points)
         dtype: np.dtype[Any] = np.dtype(
             np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64
         )
-        factors = [_factor(kernel, points) if n > _FACTORED else None for kernel in kernels]
+        factors: list[Array | None] = [None] * len(kernels)
+        if n > _FACTORED:
+            with _parallel.one_blas_thread():  # once, not anew for each kernel
+                factors = [_factor(kernel, points) for kernel in kernels]
         whole = sum(factor is None for factor in factors)
         _memory.require(
             n * n * (dtype.itemsize * whole + 3 * 8),
@@ -112,7 +116,7 @@ class HeldKernels:
                 K /= scales[m]
                 terms.append(GivenGram(K, kernel.definite))
             else:
-                terms.append(FeatureGram.of_rows((F / np.sqrt(scales[m])).astype(dtype)))
+                terms.append(FeatureGram.of_rows(F / np.sqrt(scales[m])).in_precision(dtype))
         seen = sum(n if F is None else F.shape[1] for F in factors)
         return cls(BaseKernels(kernels, scales), SumGram(terms), spreads, n * seen)
 
@@ -124,16 +128,14 @@ class HeldKernels:
 
 
 def _factor(kernel: Kernel, points: Points) -> Array | None:
-    """Return F with FFᵀ = K but for rounding, from few rows of K; None where that takes many."""
+    """Return F with FFᵀ = K but for a share of its trace; None where that takes many columns."""
     if kernel.definite is not Definite.POSITIVE:
         return None
     gram = Gram(kernel, points, dtype=np.float64)
-    enough = _LEFT * float(gram.diag().sum())
     try:
-        found = pivoted_cholesky(gram, _RANK, np.random.default_rng(0), enough)
+        return low_rank_factor(gram, _RANK, np.random.default_rng(0), _LEFT)
     except NotPositiveDefinite:
         return None  # of a kernel that is not what it says
-    return found.F if found.left.sum() <= enough else None
 
 
 def terms_of(kernel: Kernel) -> list[Kernel]:

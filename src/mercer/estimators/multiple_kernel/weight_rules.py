@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.estimators.multiple_kernel.base_kernels import BaseKernels, HeldKernels
 from mercer.estimators.svm.classes import binary_parts
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
 from mercer.gram.given import GivenGram
-from mercer.gram.sums import weighted_terms
+from mercer.gram.sums import factor_of, weighted_terms
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import White
 from mercer.linalg.nonnegative import nonnegative_least_squares
@@ -23,6 +25,12 @@ from mercer.problems.kernel_alignment import AlignmentProblem
 from mercer.problems.qp import BoxQP
 from mercer.solvers.base import Budget
 from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.hull_newton import (
+    RidgedFactor,
+    RidgedMatrix,
+    RidgedSystem,
+    nearest_points,
+)
 
 _RANK = 1e-13
 """Eigenvalues of the matrix of alignments up to this share of the largest are rounding."""
@@ -85,19 +93,50 @@ def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float)
     F. Aiolli and M. Donini, EasyMKL: a scalable multiple kernel learning algorithm, Neurocomputing
     169 (2015).
     """
-    terms = held.gram.terms()
-    n = held.gram.shape[0]
-    equal = np.full(len(terms), (1 - balance) / len(terms))
-    K = weighted_terms(terms, equal)
-    K.flat[:: n + 1] += balance
-    problems = easy_problems(codes, count)
-    everything = np.arange(n)
-    budget = Budget(_TOL, gap=_TOL)
-    gram = GivenGram(K, held.gram.definite)
-    found = BoxQPSolver().solve_all([(everything, each) for each in problems], gram, budget)
-    B = np.column_stack([each.value for each in found])
-    sizes = np.array([float((B * term.multiply(B)).sum()) for term in terms])
-    return RuleWeights(shared_out(np.maximum(sizes, 0.0)), [each.value for each in found])
+    answer = _nearest_points(held.gram, easy_problems(codes, count), balance)
+    sizes = np.array([sum(_square(term, beta) for beta in answer) for term in held.gram.terms()])
+    return RuleWeights(shared_out(np.maximum(sizes, 0.0)), answer)
+
+
+def _square(term: GramMatrix, beta: Array) -> float:
+    """Return βᵀKβ in float64, of the rows that have a weight alone."""
+    at = np.flatnonzero(beta)
+    part = term.take(at).in_precision(np.float64)
+    return float(beta[at] @ part.multiply(beta[at, None])[:, 0])
+
+
+def _nearest_points(gram: GramMatrix, problems: Sequence[BoxQP], balance: float) -> list[Array]:
+    """Solve the problems of EasyMKL with the mean of all kernels."""
+    terms = gram.terms()
+    n, share = gram.shape[0], (1 - balance) / len(terms)
+    factors = [factor_of(term.in_precision(np.float64)) for term in terms]
+    stacked = [factor for factor in factors if factor is not None]
+    K: Array | None = None
+    if len(stacked) < len(terms):
+        K = weighted_terms(terms, np.full(len(terms), share))
+    found: list[Array | None] = [None] * len(problems)
+    if balance > 0:
+        system: RidgedSystem
+        if K is None:
+            system = RidgedFactor.of(np.hstack(stacked) * np.sqrt(share), balance)
+        else:
+            system = RidgedMatrix(K, balance)
+
+        def task(j: int) -> None:
+            found[j] = nearest_points(system, problems[j].hi + problems[j].lo, _TOL)
+
+        _parallel.run(task, range(len(problems)), _parallel.thread_count())
+    left = [j for j, beta in enumerate(found) if beta is None]
+    if left:
+        if K is None:
+            K = weighted_terms(terms, np.full(len(terms), share))
+        K.flat[:: n + 1] += balance
+        parts = [(np.arange(n), problems[j]) for j in left]
+        budget = Budget(_TOL, gap=_TOL)
+        solved = BoxQPSolver().solve_all(parts, GivenGram(K, gram.definite), budget)
+        for j, each in zip(left, solved, strict=True):
+            found[j] = each.value
+    return [beta for beta in found if beta is not None]
 
 
 def judge_easy(

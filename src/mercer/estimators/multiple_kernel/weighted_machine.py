@@ -32,7 +32,7 @@ from mercer.estimators.svm.box_plan import Problems
 from mercer.estimators.svm.support import SupportVectorMachine
 from mercer.exceptions import InvalidInput, InvalidParameter
 from mercer.gram.given import GivenGram
-from mercer.gram.sums import weighted_terms
+from mercer.gram.sums import weighted_features, weighted_terms
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import Points
 from mercer.problems.certificate import Certificate
@@ -43,6 +43,7 @@ from mercer.problems.multiple_kernels import (
 )
 from mercer.solvers.base import Budget, Solution
 from mercer.solvers.svm.box_qp import BoxQPSolver
+from mercer.solvers.svm.growing_rows import GrowingRows
 from mercer.solvers.svm.weight_newton import WeightNewton
 
 JOINT = ("l1", "lp")
@@ -176,14 +177,36 @@ class WeightedMachine(SupportVectorMachine):
         else:
             assert self._wanted is not None
             d = rule_weights(self.method, held, self._wanted, self.balance).weights
-            K = weighted_terms(held.gram.terms(), d)
-            gram = GivenGram(K, held.gram.definite)
-            solutions = BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
+            solutions = self._solve_with(d, problems, held, budget, start)
         self.kernels_, self._scales = list(kernels), held.base.scales
         self.weights_, self.shares_ = held.base.weights(d), held.shares(d)
         self.kernel_, self._whole_points = held.base.weighted(d), self._points
         self._points = encoded_for(self._points, self.kernel_)
         return solutions
+
+    def _solve_with(
+        self,
+        d: Array,
+        problems: Problems,
+        held: HeldKernels,
+        budget: Budget,
+        start: Sequence[Array] | None,
+    ) -> list[Solution[Array]]:
+        """Solve the machines with weights that were found before."""
+        terms = held.gram.terms()
+        features = weighted_features(terms, d)
+        if features is None:
+            gram = GivenGram(weighted_terms(terms, d), held.gram.definite)
+            return BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
+        n = features.shape[0]
+        begins = [None] * len(problems) if start is None else start
+        solver = GrowingRows(self.shrinking)
+        return [
+            solver.solve(
+                problem, features if len(rows) == n else features.take(rows), budget, begin
+            )
+            for (rows, problem), begin in zip(problems, begins, strict=True)
+        ]
 
     def _solve_jointly(
         self,
