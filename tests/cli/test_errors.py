@@ -42,6 +42,7 @@ WRONG = [
     (["fit", "none.csv"], "none.csv"),
     (["fit", "."], "folder"),
     (["fit", "heart", "--target", "diagnose"], "Did you mean 'diagnosis'?"),
+    (["fit", "heart", "--target", "DIAGNOSIS"], "Did you mean 'diagnosis'?"),
     (["fit", "heart", "--machine", "svr"], "svc"),
     (["fit", "heart", "--machine", "forest"], "There are auto, svc, nusvc, linear"),
     (["fit", "heart", "--machine", "linear"], "numbers only"),

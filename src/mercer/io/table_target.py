@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._typing import Column
-from mercer.exceptions import InvalidInput, InvalidParameter, shown
+from mercer.exceptions import InvalidInput, InvalidParameter, meant, shown
 from mercer.io.table_cells import Place, as_numbers, as_text
 from mercer.io.table_source import arrow
 
@@ -59,9 +58,9 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
     position = _position(wanted)
     if position is not None and -len(names) <= position < len(names):
         return names[position], f"The target is {shown(names[position])}."
-    near = difflib.get_close_matches(str(wanted), names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(f"{source} has no column {shown(wanted)}.{hint} It has {listed(names)}.")
+    raise InvalidInput(
+        f"{source} has no column {shown(wanted)}.{meant(wanted, names)} It has {listed(names)}."
+    )
 
 
 def find_task(

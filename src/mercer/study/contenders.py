@@ -16,6 +16,7 @@ from mercer.report.paired import Said
 from mercer.report.record import MeasuredScore
 from mercer.study.judging import Judge
 from mercer.study.others import Method, answers
+from mercer.study.parts import PARTS
 from mercer.study.plan import Plan, prepare
 from mercer.study.searching import search_machine
 from mercer.study.split_rows import draw
@@ -116,11 +117,14 @@ class TunedMachine:
             self.plan, train=train, test=test, prepared=prepare(self.plan.table, train),
             began=time.perf_counter(),
         )  # fmt: skip
-        with noted(self.notes):
+        notes: list[str] = []
+        with noted(notes):
             search = search_machine(
                 fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
-                notes=self.notes, scoring=self.judge.scoring, score=self.judge.score,
+                notes=notes, scoring=self.judge.scoring, score=self.judge.score,
             )  # fmt: skip
+        # Each fold has weights of its own: a list of them all would hide the other notes.
+        self.notes.extend(note for note in notes if not note.startswith(PARTS))
         if search.cv_results_["skipped"].any() and seconds is None:
             raise KeyboardInterrupt  # Ctrl-C reached the search first
         return self.judge.ask(search.best_estimator_, fold.rows(test))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._typing import IntArray, Targets
-from mercer.exceptions import InvalidInput, InvalidParameter, shown
+from mercer.exceptions import InvalidInput, InvalidParameter, meant, shown
 from mercer.io.table_target import listed
 from mercer.io.tables import Table
 
@@ -135,11 +134,9 @@ def _values(table: Table, name: str, setting: str) -> Any:
     """Return the values of a column, in an order that can be compared; of dates the time."""
     names = [] if table.is_sparse else table.frame.column_names
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidParameter(
-            f"{setting}: {table.source} has no column {shown(name)} besides the target.{hint} It "
-            f"has {listed(names)}."
+            f"{setting}: {table.source} has no column {shown(name)} besides the "
+            f"target.{meant(name, names)} It has {listed(names)}."
         )
     made = [key for key, d in table.derived.items() if d.column == name and d.part == "time"]
     column = table.frame[made[0] if made else name]
