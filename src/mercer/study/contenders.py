@@ -165,7 +165,7 @@ class OtherMethod:
         classes = self.plan.table.task != "number"
         most = max(_FEW, round(_PART * len(train)))
         some = train[draw(self.plan.y[train], classes, most, self.judge.random_state)]
-        (self.method.classifier if classes else self.method.regressor)(0)  # imports take time, once
+        (self.method.classifier if classes else self.method.regressor)(0, 1)  # imports take time
         began = time.perf_counter()
         self.fold(some, some[:1], None)
         return (time.perf_counter() - began) * len(train) / len(some)
