@@ -81,6 +81,16 @@ def test_a_category_that_gives_a_number(tmp_path):
     assert suspicions(table(tmp_path, leaky))[0].startswith("'region' alone gives")
 
 
+def test_a_single_row_of_a_class_is_told_by_any_column_and_no_leak(tmp_path):
+    _, columns = random_columns()
+    y = np.where(np.arange(N) == 7, "rare", "usual")
+    found = suspicions(table(tmp_path, {**columns, "y": y}))
+    assert not any("alone gives" in sentence for sentence in found)
+    three = np.where(y == "rare", "rare", np.where(columns["a"] > 0, "up", "down"))
+    found = suspicions(table(tmp_path, {**columns, "y": three}))
+    assert [sentence[:15] for sentence in found if "alone" in sentence] == ["'a' alone gives"]
+
+
 def test_a_field_that_is_empty_for_the_living(tmp_path):
     random, columns = random_columns()
     died = random.integers(2, size=N).astype(bool)

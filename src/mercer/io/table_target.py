@@ -51,7 +51,8 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         found = f"{' and '.join(map(shown, usual))} could be it" if usual else "none is named so"
         raise InvalidInput(
             f"{source}: which column is the target? A column called {', '.join(_USUAL[:-1])} or "
-            f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {listed(names)}."
+            f"{_USUAL[-1]} is taken by itself, but {found}. Choose by target= one of "
+            f"{listed(names)}."
         )
     if wanted in names:
         return str(wanted), ""

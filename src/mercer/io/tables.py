@@ -185,7 +185,9 @@ class Table:
             short = [name if len(name) <= LONGEST_NAME else shown(name) for name in names]
             reasons = [column.reason for column in self.columns[:8]]
             aside = "; ".join(map(": ".join, zip(short, reasons, strict=True)))
-            raise InvalidInput(f"{self.source}: no column is left to learn from ({aside}).")
+            raise InvalidInput(
+                f"{self.source}: no column is left to learn from ({aside}). Add columns."
+            )
         return Schema(tuple(columns), **shared)
 
     def _repr_html_(self) -> str:

@@ -127,7 +127,8 @@ def verdict(
     if score is None:
         return "unknown", "Without known answers for the test rows nothing can be said of errors."
     better = score.low > score.baseline if score.higher_is_better else score.high < score.baseline
-    if rows < FEW_ROWS:
+    worse = score.high < score.baseline if score.higher_is_better else score.low > score.baseline
+    if rows < FEW_ROWS and not worse:
         return "caution", (
             f"Judge with care: {counted(rows, 'test row')} cannot tell a good model from a lucky "
             f"one. Keep at least {FEW_ROWS} rows aside, better some hundreds."

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer import _parallel
 from mercer._typing import Objects, Targets
-from mercer.report.paired import Said
+from mercer.report.paired import Said, of_all_classes
 from mercer.study.references import UsualColumns
 
 _SMALL = 2_500
@@ -124,7 +124,6 @@ def answers(
         seen, codes = np.unique(train[1], return_inverse=True)
         model = method.classifier(random_state, threads).fit(E, codes)
         found = np.asarray(model.predict_proba(new), dtype=float)
-    probabilities = np.zeros((len(found), len(classes)))
-    probabilities[:, np.searchsorted(classes, seen)] = found
+    probabilities = of_all_classes(found, seen, classes, 0.0)
     decisions = probabilities[:, 1] if len(classes) == 2 else probabilities
     return Said(probabilities.argmax(axis=1), decisions, probabilities)

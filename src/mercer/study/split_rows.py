@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,22 @@ class PartedRows:
     test: IntArray
     groups: IntArray | None = None
     words: str = ""
+
+
+def check_folds(table: Table, folds: Sequence[tuple[IntArray, IntArray]]) -> None:
+    """Refuse folds of classes whose training rows are all of one class."""
+    if table.task == "number":
+        return
+    y = np.asarray(table.target)
+    for train, _ in folds:
+        left = np.unique(y[train])
+        if len(left) < 2:
+            others = int((y != left[0]).sum())
+            raise InvalidInput(
+                f"{table.source}: {others:,} of {len(y):,} rows are of another class than "
+                f"{shown(left[0].item())}, and without those of one fold none is left to learn "
+                "from. Add rows of other classes."
+            )
 
 
 def part_rows(

@@ -1,4 +1,4 @@
-"""CatBoost, LightGBM and XGBoost beside mercer, where they are installed."""
+"""Comparisons with what else people use: libraries of boosting, rare classes, guessing."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import Delta, Laplacian, compare
+from mercer import Delta, Laplacian, Study, compare
 from mercer.study import comparison
 from mercer.study.others import METHODS
 from tests.cli.command import good, mercer as run
@@ -57,3 +57,33 @@ def test_weights_of_each_fold_are_no_note():
     kernel = 0.5 * Laplacian("median").on("a[b]", "<x>") + 0.5 * Delta().on("colour")
     found = compare(frame.dropna(), "two words", kernels=[kernel], machines=["svc"], cv=2)
     assert not any("parts of the kernel" in note for note in found.notes)
+
+
+def test_a_class_that_one_fold_does_not_learn():
+    """The only row of a third class is in one fold: there the model knows two classes."""
+    frame = odd()[0].drop(columns="colour")
+    frame["two words"] = np.where(frame["a[b]"].fillna(0) > 0, "u", "v")
+    frame.loc[5, "two words"] = "w"
+    found = compare(frame, "two words", machines=["auto"], others=True, cv=3)
+    assert not {"auto", "linear model", "random forest"} - {c.machine for c in found.contenders}
+    assert all(np.isfinite(c.score.value) for c in found.contenders)
+    study = Study.fit(frame, "two words", test_share=0, cv=3, score="accuracy")
+    assert study.record.references[0].value > 0.8
+    assert study.scores[0].value > 0.8
+
+
+def test_one_row_of_a_class():
+    """Weights of columns are learnt from some rows, of which none may be of the rare class."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)).round(2), columns=list("abc"))
+    frame["y"] = np.where(np.arange(60) == 7, "rare", "usual")
+    study = Study.fit(frame, "y")
+    assert study.record.trust == "no"  # few test rows are enough to see that all are wrong
+    assert study.scores[0].high < study.scores[0].baseline
+
+
+def test_what_is_no_better_than_guessing_is_not_called_good():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=80), "y": rng.choice(["u", "v"], 80)})
+    found = compare(frame, "y", machines=["auto"], others=True, cv=3)
+    assert found.conclusion.startswith("Not shown to be better than guessing: Accuracy")
