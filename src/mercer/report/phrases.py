@@ -100,8 +100,9 @@ def standing(score: MeasuredScore, references: Sequence[Reference]) -> str:
     winners = beaten_by(score, references)
     if winners:
         best = winners[0]
+        named = best.name if best.name[0].isupper() else f"a {best.name}"  # a library, or a method
         return (
-            f"Better than guessing, but a {best.name} does better: {value(score, best.value)} "
+            f"Better than guessing, but {named} does better: {value(score, best.value)} "
             f"against {value(score)} (difference {difference(score, best.difference)}, 95 % "
             f"interval {difference_interval(score, best)})."
         )
