@@ -1,5 +1,6 @@
 """Every error and warning of mercer; each message gives the cause, the place and the remedy."""
 
+from collections.abc import Iterable
 from typing import Any
 
 LONGEST_NAME = 60
@@ -12,6 +13,15 @@ def shown(name: Any) -> str:
     if len(text) <= LONGEST_NAME:
         return text
     return f"{text[:LONGEST_NAME]}… ({len(str(name)):,} characters)"
+
+
+def meant(word: Any, names: Iterable[str]) -> str:
+    """Return a question with the name that is spelt most like a word; nothing if none is near."""
+    import difflib  # for errors alone
+
+    known = {name.lower(): name for name in reversed([*names])}
+    near = difflib.get_close_matches(str(word).lower(), known, n=1)
+    return f" Did you mean {shown(known[near[0]])}?" if near else ""
 
 
 class MercerError(Exception):

@@ -117,6 +117,11 @@ def test_the_verdict_says_how_the_model_does_beside_the_usual_methods(references
     assert "%" in first
 
 
+def test_libraries_have_no_article():
+    found = phrases.standing(score(), [reference(-0.2, -0.1, name="CatBoost")])
+    assert found.startswith("Better than guessing, but CatBoost does better: ")
+
+
 def test_where_less_is_better_the_signs_turn():
     error = score("Mean absolute error", 2.0, 1.5, 2.5, "number", False, 5.0)
     worse, better = reference(0.5, 1.0, value=1.2), reference(-1.0, -0.5, value=2.7)

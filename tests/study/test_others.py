@@ -20,16 +20,23 @@ class Watched(LogisticRegression):
         return super().fit(X, y)
 
 
+def _watched(random_state, threads):
+    Watched.given = threads
+    return Watched()
+
+
 @pytest.mark.parametrize(("small", "held"), [(40, True), (39, False)])
 def test_small_tables_have_one_thread_of_openmp(small, held, monkeypatch):
     monkeypatch.setattr(others, "_SMALL", small)
+    monkeypatch.setenv("MERCER_THREADS", "3")
     before = {p["num_threads"] for p in threadpool_info() if p["user_api"] == "openmp"}
     X = sparse.csr_matrix(np.random.default_rng(0).normal(size=(40, 3)))
     y = np.arange(40) % 2
-    watched = Method("watched", "scikit-learn", lambda _: Watched(), lambda _: Watched())
+    watched = Method("watched", "scikit-learn", _watched, _watched, spins=True)
     said = answers(watched, {}, (X, y), X, np.array([0, 1]), 0)
     assert said.probabilities.shape == (40, 2)
     assert Watched.seen == ({1} if held else before)
+    assert Watched.given == (1 if held else 3)
 
 
 def test_methods_of_scikit_learn_are_always_there():

@@ -4,12 +4,16 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import compare
 from mercer.study import comparison
+from mercer.study.contenders import TunedMachine
+from mercer.study.judging import Judge
 from mercer.study.others import METHODS, Method
 from mercer.study.pacing import Clock, Turn, ask, in_turn
+from mercer.study.plan import make_plan
 
 FOLDS = [(np.arange(2), np.arange(1))] * 3
 SECOND = Turn(1, 4)
@@ -48,10 +52,10 @@ def test_without_a_limit_all_run_in_the_order_in_which_they_are_named():
 
 
 def test_within_a_limit_the_fastest_of_the_others_comes_first():
-    own, beside = [Fake("auto"), Fake("svc")], [Fake("slow", 9.0), Fake("fast", 1.0)]
+    own, beside = [Fake("auto", 3.0), Fake("svc", 2.0)], [Fake("slow", 9.0), Fake("fast", 1.0)]
     runs = list(in_turn(own, beside, FOLDS[0][0], started(100.0)))
     assert [(run.name, expected) for run, expected in runs] == [
-        ("auto", 0.0), ("fast", 1.0), ("slow", 9.0), ("svc", 0.0),
+        ("auto", 0.0), ("fast", 1.0), ("slow", 9.0), ("svc", 2.0),
     ]  # fmt: skip
 
 
@@ -82,6 +86,19 @@ def test_shares_of_the_time():
     assert sum(first.given) == pytest.approx(120 / 4, rel=0.15)
 
 
+@pytest.mark.parametrize(("rows", "known"), [(1_000, False), (1_200, True)])
+def test_a_search_of_many_rows_takes_some_time_whatever_it_is_given(rows, known):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X.sum(axis=1)})
+    plan = make_plan(frame, "y", machine="kernelridge")
+    folds = comparison._folds(plan, 2, 0)
+    notes = []
+    run = TunedMachine(plan, Judge.of(plan.table, folds, None, 0), notes, False)
+    assert (run.expected(np.arange(rows)) > 0) == known
+    assert notes == []  # nobody is told of the trial
+
+
 class Sleeper:
     """A method that takes long, the longer the more rows there are."""
 
@@ -96,7 +113,7 @@ class Sleeper:
 
 @pytest.mark.filterwarnings("ignore:GridSearchCV reached its time limit")
 def test_a_limit_bounds_other_methods_and_their_rows_say_so(monkeypatch):
-    slow = Method("sleeper", "scikit-learn", lambda _: Sleeper(), lambda _: Sleeper())
+    slow = Method("sleeper", "scikit-learn", lambda *_: Sleeper(), lambda *_: Sleeper())
     monkeypatch.setattr(comparison, "METHODS", (slow, METHODS[0]))
     began = time.perf_counter()
     found = compare("diabetes", machines=["ridge"], others=True, cv=5, time_limit=6.0)

@@ -81,6 +81,16 @@ def test_a_category_that_gives_a_number(tmp_path):
     assert suspicions(table(tmp_path, leaky))[0].startswith("'region' alone gives")
 
 
+def test_a_single_row_of_a_class_is_told_by_any_column_and_no_leak(tmp_path):
+    _, columns = random_columns()
+    y = np.where(np.arange(N) == 7, "rare", "usual")
+    found = suspicions(table(tmp_path, {**columns, "y": y}))
+    assert not any("alone gives" in sentence for sentence in found)
+    three = np.where(y == "rare", "rare", np.where(columns["a"] > 0, "up", "down"))
+    found = suspicions(table(tmp_path, {**columns, "y": three}))
+    assert [sentence[:15] for sentence in found if "alone" in sentence] == ["'a' alone gives"]
+
+
 def test_a_field_that_is_empty_for_the_living(tmp_path):
     random, columns = random_columns()
     died = random.integers(2, size=N).astype(bool)
@@ -89,6 +99,20 @@ def test_a_field_that_is_empty_for_the_living(tmp_path):
         table(tmp_path, {**columns, "cause": cause, "y": np.where(died, "died", "lived")})
     )
     assert any("'cause' is empty for 'lived'" in sentence for sentence in found)
+
+
+def test_a_date_that_is_empty_for_the_living_is_named_by_its_own_column(tmp_path):
+    """Parts of a date cannot be dropped: the remedy is about the column of the file."""
+    random, columns = random_columns()
+    died = random.integers(2, size=N).astype(bool)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(60, size=N), "D")
+    when = np.where(died, days.strftime("%Y-%m-%d"), None)
+    leaky = {**columns, "when": when, "y": np.where(died, "died", "lived")}
+    found = suspicions(table(tmp_path, leaky))
+    assert sum("'when' is empty for 'lived'" in sentence for sentence in found) == 1
+    assert all("drop=['when']" in sentence for sentence in found)
+    assert not any("near in time" in sentence for sentence in found)  # all with a date died
+    assert suspicions(table(tmp_path, leaky, drop=["when"])) == []
     holes = np.where(random.uniform(size=N) < 0.3, None, columns["a"])
     harmless = {"holes": holes, "b": columns["b"], "y": np.where(died, "died", "lived")}
     assert suspicions(table(tmp_path, harmless)) == []

@@ -14,10 +14,14 @@ Place = Callable[[int], str]
 """Names the place of a row, as errors show it."""
 
 _CODE = r"^0\d"
-_DECIMAL_COMMA = r"^[+-]?\d+(,\d+)?$"
-_AMOUNT = r"^[+-]?[$€£¥]? ?[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d*)? ?[%€$£¥]?$"
-"""Amounts as people write them: $1,234.50, −3 €, 45 %, 1,234,567."""
-_AROUND_AMOUNTS = r"[,$€£¥% ]"
+_BEFORE = r"[+-]?([$€£¥]|USD|EUR|GBP|CHF)?[\s\x{a0}]?[+-]?"
+_AFTER = r"[\s\x{a0}]?([%€$£¥]|USD|EUR|GBP|CHF)?"
+_AMOUNT = rf"^{_BEFORE}(\d+|\d{{1,3}}(,\d{{3}})+)(\.\d*)?{_AFTER}$"
+"""Amounts as people write them: $1,234.50, −3 €, 45 %, 1,234,567, 5 USD."""
+_AROUND_AMOUNTS = r"[,$€£¥%A-Z\s\x{a0}]"
+_COMMA_AMOUNT = rf"^{_BEFORE}(\d+|\d{{1,3}}([.'\s\x{{a0}}\x{{202f}}]\d{{3}})+)(,\d+)?{_AFTER}$"
+"""The same where a comma comes before the decimals: 1.234,50 €, 1 234,5, 0,7 %."""
+_AROUND_COMMA_AMOUNTS = r"[.'$€£¥%A-Z\s\x{a0}\x{202f}]"
 _FEW = 0.1
 """Up to this share of cells that are no numbers, a column was meant to hold numbers."""
 
@@ -53,14 +57,15 @@ def typed(
     numbers = _as_plain_numbers(values, codes=wanted is None)
     if numbers is not None:
         return numbers
-    signs = r"[$€£¥%,]" if thousands else r"[$€£¥%]"
+    signs = r"[$€£¥%A-Z,]" if thousands else r"[$€£¥%A-Z]"
     amounts = pc.sum(_matches(values, _AMOUNT)).as_py() == known
     if amounts and pc.any(_matches(values, signs)).as_py():
         plain_text = pc.replace_substring_regex(values, _AROUND_AMOUNTS, "")
         return _as_plain_numbers(plain_text, codes=False)
     commas = pc.any(pc.match_substring(values, ",")).as_py()
-    if commas and pc.sum(_matches(values, _DECIMAL_COMMA)).as_py() == known:
-        return pc.cast(pc.replace_substring(values, ",", "."), pa.float64())
+    if commas and pc.sum(_matches(values, _COMMA_AMOUNT)).as_py() == known:
+        plain_text = pc.replace_substring_regex(values, _AROUND_COMMA_AMOUNTS, "")
+        return pc.cast(pc.replace_substring(plain_text, ",", "."), pa.float64())
     numeric = _matches(values, NUMBER)
     good = pc.sum(numeric).as_py() or 0
     if good < known and (wanted or known - good < _FEW * known):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._typing import Column
-from mercer.exceptions import InvalidInput, InvalidParameter, shown
+from mercer.exceptions import InvalidInput, InvalidParameter, meant, shown
 from mercer.io.table_cells import Place, as_numbers, as_text
 from mercer.io.table_source import arrow
 
@@ -52,16 +51,17 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         found = f"{' and '.join(map(shown, usual))} could be it" if usual else "none is named so"
         raise InvalidInput(
             f"{source}: which column is the target? A column called {', '.join(_USUAL[:-1])} or "
-            f"{_USUAL[-1]} is taken by itself, but {found}. Name one of {listed(names)}."
+            f"{_USUAL[-1]} is taken by itself, but {found}. Choose by target= one of "
+            f"{listed(names)}."
         )
     if wanted in names:
         return str(wanted), ""
     position = _position(wanted)
     if position is not None and -len(names) <= position < len(names):
         return names[position], f"The target is {shown(names[position])}."
-    near = difflib.get_close_matches(str(wanted), names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(f"{source} has no column {shown(wanted)}.{hint} It has {listed(names)}.")
+    raise InvalidInput(
+        f"{source} has no column {shown(wanted)}.{meant(wanted, names)} It has {listed(names)}."
+    )
 
 
 def find_task(

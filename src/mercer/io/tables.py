@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from mercer._notebook import table_in_html
 from mercer._typing import DataSource, Frame, Targets
-from mercer.exceptions import LONGEST_NAME, InvalidInput, InvalidParameter, shown
+from mercer.exceptions import LONGEST_NAME, InvalidInput, InvalidParameter, meant, shown
 from mercer.io.column_kinds import USED, Column, describe_columns
 from mercer.io.derived_columns import Derivation, with_derived
 from mercer.io.read_formats import read_raw
@@ -186,7 +185,9 @@ class Table:
             short = [name if len(name) <= LONGEST_NAME else shown(name) for name in names]
             reasons = [column.reason for column in self.columns[:8]]
             aside = "; ".join(map(": ".join, zip(short, reasons, strict=True)))
-            raise InvalidInput(f"{self.source}: no column is left to learn from ({aside}).")
+            raise InvalidInput(
+                f"{self.source}: no column is left to learn from ({aside}). Add columns."
+            )
         return Schema(tuple(columns), **shared)
 
     def _repr_html_(self) -> str:
@@ -332,13 +333,12 @@ def read_table(
 
 def _check_names(setting: str, wanted: Collection[str], raw: RawTable, source: str) -> None:
     """Refuse names of columns that are not there."""
+    names = raw.frame.column_names
     for name in wanted:
-        if name not in raw.frame.column_names:
-            near = difflib.get_close_matches(str(name), raw.frame.column_names, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+        if name not in names:
             raise InvalidParameter(
-                f"{setting}: {source} has no column {shown(name)}.{hint} It has "
-                f"{listed(raw.frame.column_names)}."
+                f"{setting}: {source} has no column {shown(name)}.{meant(name, names)} It has "
+                f"{listed(names)}."
             )
 
 

@@ -41,9 +41,19 @@ def said_by(model: Model, X: Objects, classes: Labels) -> Said:
     """Ask a reference for its answers; classes are numbered as in ``classes`` (None: numbers)."""
     if classes is None:
         return Said(np.asarray(model.predict(X), dtype=float).ravel())
-    probabilities = np.asarray(model.predict_proba(X), dtype=float)
-    decisions = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+    found = np.asarray(model.predict_proba(X), dtype=float)
+    probabilities = of_all_classes(found, getattr(model, "classes_", classes), classes, 0.0)
+    decisions = probabilities[:, 1] if len(classes) == 2 else probabilities
     return Said(probabilities.argmax(axis=1), decisions, probabilities)
+
+
+def of_all_classes(values: Array, own: Labels, classes: Labels, absent: float) -> Array:
+    """Return a column for each class, ``absent`` for those that are none of the model's own."""
+    if len(own) == len(classes):
+        return values
+    whole = np.full((len(values), len(classes)), absent)
+    whole[:, np.searchsorted(classes, own)] = values
+    return whole
 
 
 def compare_scores(

@@ -100,8 +100,9 @@ def standing(score: MeasuredScore, references: Sequence[Reference]) -> str:
     winners = beaten_by(score, references)
     if winners:
         best = winners[0]
+        named = best.name if best.name[0].isupper() else f"a {best.name}"  # a library, or a method
         return (
-            f"Better than guessing, but a {best.name} does better: {value(score, best.value)} "
+            f"Better than guessing, but {named} does better: {value(score, best.value)} "
             f"against {value(score)} (difference {difference(score, best.difference)}, 95 % "
             f"interval {difference_interval(score, best)})."
         )
@@ -127,7 +128,8 @@ def verdict(
     if score is None:
         return "unknown", "Without known answers for the test rows nothing can be said of errors."
     better = score.low > score.baseline if score.higher_is_better else score.high < score.baseline
-    if rows < FEW_ROWS:
+    worse = score.high < score.baseline if score.higher_is_better else score.low > score.baseline
+    if rows < FEW_ROWS and not worse:
         return "caution", (
             f"Judge with care: {counted(rows, 'test row')} cannot tell a good model from a lucky "
             f"one. Keep at least {FEW_ROWS} rows aside, better some hundreds."

@@ -28,7 +28,14 @@ from mercer.kernels.vectors.radial import (
     Laplacian,
 )
 from mercer.report.paired import Said
-from mercer.report.phrases import difference, difference_interval, interval, standing, value
+from mercer.report.phrases import (
+    difference,
+    difference_interval,
+    interval,
+    listed,
+    standing,
+    value,
+)
 from mercer.report.record import Reference
 from mercer.report.view import write_page
 from mercer.study import machines
@@ -40,7 +47,7 @@ from mercer.study.out_of_fold import joined
 from mercer.study.pacing import Clock, Skipped, Turn, ask, in_turn
 from mercer.study.plan import Plan, check_time_limit, make_plan, open_table
 from mercer.study.references import NoReference
-from mercer.study.split_rows import split
+from mercer.study.split_rows import check_folds, split
 
 MOST_ROWS = 5_000
 """Rows that are compared on: contenders with a full matrix take seconds each."""
@@ -110,7 +117,15 @@ class Comparison:
     @property
     def conclusion(self) -> str:
         """How the first machine stands beside the methods of other libraries; nothing if none."""
-        return standing(self.first.score, self.references) if self.others else ""
+        if not self.others:
+            return ""
+        score, always = self.first.score, next(c for c in self.contenders if not c.library)
+        if (always.low if score.higher_is_better else -always.high) <= 0:
+            return (
+                f"Not shown to be better than guessing: {score.name} {value(score)} beside "
+                f"{value(always.score)} by {always.label}, and {listed(score, self.references)}."
+            )
+        return standing(score, self.references)
 
     def differences_in_words(self) -> list[tuple[str, str]]:
         """Return the names of other methods with the difference of the first machine from each."""
@@ -210,6 +225,7 @@ def compare(
         table = table.take(some)
     first = make_plan(table, cv=cv, random_state=random_state)
     folds = _folds(first, cv, random_state)
+    check_folds(table, folds)
     judge = Judge.of(table, folds, score, random_state)
     plans = list(_plans(first, kernels, machines))
     if others is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from mercer.report.paired import Said
 from mercer.report.record import MeasuredScore
 from mercer.study.judging import Judge
 from mercer.study.others import Method, answers
+from mercer.study.parts import PARTS
 from mercer.study.plan import Plan, prepare
 from mercer.study.searching import search_machine
 from mercer.study.split_rows import draw
@@ -24,6 +26,11 @@ from mercer.study.watching import noted
 _PART, _FEW = 0.125, 100
 """The part of the training rows that shows how long other methods take, and how many it has at
 least."""
+
+
+_QUICK, _TRIED, _NO_TIME = 1_000, 4, 1e-3
+"""Rows up to which a search without time takes about a second at most, the part of more rows that
+shows how long it takes, and the seconds that it is given."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Run(Protocol):
         ...
 
     def expected(self, train: IntArray) -> float:
-        """Return about how many seconds a fold takes, for those that do not adapt."""
+        """Return about how many seconds a fold takes at least."""
         ...
 
     def fold(self, train: IntArray, test: IntArray, seconds: float | None) -> Said:
@@ -109,18 +116,34 @@ class TunedMachine:
         return _kernel_of(self.plan)[0 if self.in_full else 1]
 
     def expected(self, train: IntArray) -> float:
-        return 0.0
+        """Return about the least seconds of a fold: a search tries some candidates whatever time.
+
+        A search without time on a part of the rows takes so long; matrices grow as its square.
+        """
+        if len(train) <= _QUICK:
+            return 0.0
+        plan, trial = self.plan, replace(self, notes=[])
+        for most in (_FEW, len(train) // _TRIED):  # the first time loads what is compiled
+            some = train[draw(plan.y[train], plan.table.task != "number", most, plan.random_state)]
+            began = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that there was no time
+                trial.fold(some, some[:1], _NO_TIME)
+        return (time.perf_counter() - began) * (len(train) / len(some)) ** 2
 
     def fold(self, train: IntArray, test: IntArray, seconds: float | None) -> Said:
         fold = replace(
             self.plan, train=train, test=test, prepared=prepare(self.plan.table, train),
             began=time.perf_counter(),
         )  # fmt: skip
-        with noted(self.notes):
+        notes: list[str] = []
+        with noted(notes):
             search = search_machine(
                 fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
-                notes=self.notes, scoring=self.judge.scoring, score=self.judge.score,
+                notes=notes, scoring=self.judge.scoring, score=self.judge.score,
             )  # fmt: skip
+        # Each fold has weights of its own: a list of them all would hide the other notes.
+        self.notes.extend(note for note in notes if not note.startswith(PARTS))
         if search.cv_results_["skipped"].any() and seconds is None:
             raise KeyboardInterrupt  # Ctrl-C reached the search first
         return self.judge.ask(search.best_estimator_, fold.rows(test))
@@ -161,7 +184,7 @@ class OtherMethod:
         classes = self.plan.table.task != "number"
         most = max(_FEW, round(_PART * len(train)))
         some = train[draw(self.plan.y[train], classes, most, self.judge.random_state)]
-        (self.method.classifier if classes else self.method.regressor)(0)  # imports take time, once
+        (self.method.classifier if classes else self.method.regressor)(0, 1)  # imports take time
         began = time.perf_counter()
         self.fold(some, some[:1], None)
         return (time.perf_counter() - began) * len(train) / len(some)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from mercer.study.out_of_fold import asked, joined
 from mercer.study.plan import Plan, prepare
 from mercer.study.references import usual_methods
 from mercer.study.searching import final_model, search_machine
+from mercer.study.split_rows import check_folds
 from mercer.study.watching import Watch, as_part
 
 
@@ -57,6 +59,7 @@ def judge_by_folds(
     n = len(plan.table)
     classes = None if plan.table.task == "number" else np.unique(plan.y)
     folds = _splits(plan)
+    check_folds(plan.table, folds)
     share = None if time_limit is None else time_limit / (len(folds) + 1)
     said: list[Said] = []
     beside: list[list[tuple[FittedReference, Said]]] = []
@@ -88,7 +91,9 @@ def _splits(plan: Plan) -> list[tuple[IntArray, IntArray]]:
     classes = plan.table.task != "number"
     kind = StratifiedKFold if classes else KFold
     folds = kind(found, shuffle=True, random_state=plan.random_state)
-    return list(folds.split(plan.train, plan.y if classes else None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a rare class has a note of its own
+        return list(folds.split(plan.train, plan.y if classes else None))
 
 
 def _together(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator
 from mercer.estimators import registry
 from mercer.estimators.automatic.table_coding import are_aligned
 from mercer.estimators.registry import MachineRow
-from mercer.exceptions import InvalidParameter, shown
+from mercer.exceptions import InvalidParameter, meant, shown
 from mercer.io.column_kinds import Column, Proposal
 from mercer.io.tables import Table
 from mercer.kernels.base import Kernel
@@ -232,12 +231,10 @@ def find(name: str, task: str) -> Machine:
     if name in fitting:
         return fitting[name]
     others = {row.name for row in MACHINES} - set(fitting)
-    near = difflib.get_close_matches(name, fitting, n=1)
     cause = f"There is no machine {name!r}"
     if name in others:
         cause = f"The machine {name!r} is not for this target, which holds {_words(task)}"
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InvalidParameter(f"{cause}.{hint} There are {', '.join(fitting)}.")
+    raise InvalidParameter(f"{cause}.{meant(name, fitting)} There are {', '.join(fitting)}.")
 
 
 def is_simple(table: Table, column: Column) -> bool:

@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import IntArray, Labels, Objects
-from mercer.report.paired import Said, said_by
+from mercer.report.paired import Said, of_all_classes, said_by
 
 
 def asked(model: Any, X: Objects, classes: Labels) -> Said:
     """Ask a model about rows; classes are numbered as in ``classes`` (None: numbers)."""
     if classes is None:
         return said_by(model, X, classes)
+    own = model.classes_
     probabilities = None
     if hasattr(model, "predict_proba"):
-        probabilities = np.asarray(model.predict_proba(X), dtype=float)
+        found = np.asarray(model.predict_proba(X), dtype=float)
+        probabilities = of_all_classes(found, own, classes, 0.0)
     decisions = np.asarray(model.decision_function(X), dtype=float)
+    if len(own) < len(classes):  # a fold whose training rows lack a rare class
+        each = np.column_stack([-decisions, decisions]) if decisions.ndim == 1 else decisions
+        decisions = of_all_classes(each, own, classes, float(each.min()) - 1)
     # Where errors cost more in one class, the answer is not the most probable one.
     return Said(np.searchsorted(classes, model.predict(X)), decisions, probabilities)
 

@@ -87,10 +87,10 @@ def in_turn(
     """
     yield own[0], 0.0
     if clock.limit is None:
-        yield from ((run, 0.0) for run in beside)
-    else:
-        yield from sorted(((run, _expected(run, train, clock)) for run in beside), key=_seconds)
-    yield from ((run, 0.0) for run in own[1:])
+        yield from ((run, 0.0) for run in (*beside, *own[1:]))
+        return
+    yield from sorted(((run, _expected(run, train, clock)) for run in beside), key=_seconds)
+    yield from ((run, _expected(run, train, clock)) for run in own[1:])
 
 
 def ask(

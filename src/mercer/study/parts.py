@@ -24,6 +24,9 @@ LEAST_SHARE = 0.05
 JOINED = 3
 """Ways in which parts are joined: learnt weights, equal ones, a product."""
 
+PARTS = "The parts of the kernel are joined by "
+"""How a note begins which says what the folds prefer."""
+
 Tune = Callable[[Kernel, int], Any]
 """From a kernel and its number to a search."""
 
@@ -53,8 +56,8 @@ def best_of_parts(kernel: Kernel, X: Objects, y: Targets, tune: Tune) -> tuple[A
         f"{_name(part)} {weight:.2f}" for part, weight in zip(parts, weights, strict=True)
     )
     return found[best], (
-        f"The parts of the kernel are joined by {best}, which the folds prefer ({scores}); the "
-        f"weights learnt from training rows are {named}."
+        f"{PARTS}{best}, which the folds prefer ({scores}); the weights learnt from training rows "
+        f"are {named}."
     )
 
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mercer._typing import DataSource, IntArray, Objects, Parameter
 from mercer.estimators.base import take_objects
-from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.exceptions import InvalidInput, InvalidParameter, shown
 from mercer.io.column_kinds import Column, auto_kernel
 from mercer.io.tables import Prepared, Table, read_table
 from mercer.kernels.base import Kernel
@@ -134,9 +134,24 @@ def open_table(source: DataSource, target: str | int | None, task: str | None) -
     if len(table) < FEWEST_ROWS:
         raise InvalidInput(
             f"{table.source} has {len(table)} rows with a target; to learn and to test needs at "
-            f"least {FEWEST_ROWS}."
+            f"least {FEWEST_ROWS}. Add rows."
         )
+    _check_finite(table)
     return table
+
+
+def _check_finite(table: Table) -> None:
+    """Refuse infinity among the numbers, by its place in the data."""
+    for column in table.columns if not table.is_sparse else ():
+        if column.used and column.kind == "number":
+            values = np.asarray(table.frame[column.name].to_numpy(), dtype=float)
+            if np.isinf(values).any():
+                row = int(np.flatnonzero(np.isinf(values))[0])
+                raise InvalidInput(
+                    f"{table.source}, {table.place(row)}, column {shown(column.name)}: infinity is "
+                    "no number to learn from. Correct it or leave it empty, or leave the column "
+                    f"out (drop=[{str(column.name)!r}])."
+                )
 
 
 def prepare(table: Table, train: IntArray) -> Prepared:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._typing import IntArray, Targets
-from mercer.exceptions import InvalidInput, InvalidParameter, shown
+from mercer.exceptions import InvalidInput, InvalidParameter, meant, shown
 from mercer.io.table_target import listed
 from mercer.io.tables import Table
 
@@ -26,6 +26,22 @@ class PartedRows:
     test: IntArray
     groups: IntArray | None = None
     words: str = ""
+
+
+def check_folds(table: Table, folds: Sequence[tuple[IntArray, IntArray]]) -> None:
+    """Refuse folds of classes whose training rows are all of one class."""
+    if table.task == "number":
+        return
+    y = np.asarray(table.target)
+    for train, _ in folds:
+        left = np.unique(y[train])
+        if len(left) < 2:
+            others = int((y != left[0]).sum())
+            raise InvalidInput(
+                f"{table.source}: {others:,} of {len(y):,} rows are of another class than "
+                f"{shown(left[0].item())}, and without those of one fold none is left to learn "
+                "from. Add rows of other classes."
+            )
 
 
 def part_rows(
@@ -135,11 +151,9 @@ def _values(table: Table, name: str, setting: str) -> Any:
     """Return the values of a column, in an order that can be compared; of dates the time."""
     names = [] if table.is_sparse else table.frame.column_names
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidParameter(
-            f"{setting}: {table.source} has no column {shown(name)} besides the target.{hint} It "
-            f"has {listed(names)}."
+            f"{setting}: {table.source} has no column {shown(name)} besides the "
+            f"target.{meant(name, names)} It has {listed(names)}."
         )
     made = [key for key, d in table.derived.items() if d.column == name and d.part == "time"]
     column = table.frame[made[0] if made else name]

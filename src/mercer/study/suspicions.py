@@ -30,7 +30,8 @@ _SAMPLE = 5_000
 _MOST_COLUMNS = 20
 """Columns that are looked at one by one, those that tell most; pairs are taken of twice as many."""
 _CELL_ROWS = 5
-"""Rows of each category, on average, without which its answer is learnt by heart."""
+"""Rows of each category, on average, without which its answer is learnt by heart; rows of a class
+without which any column tells it."""
 
 
 def suspicions(table: Table, chosen_rows: bool = False) -> list[str]:
@@ -54,6 +55,14 @@ def _leaks(table: Table) -> Iterator[str]:
         return
     rows = np.unique(np.linspace(0, len(table) - 1, _SAMPLE).astype(np.intp))
     part = table.take(rows) if len(rows) < len(table) else table
+    if table.task != "number":
+        codes = _answers(part)
+        counts = np.bincount(codes)
+        # One or two rows of a class are told from all others by any column.
+        if (counts >= _CELL_ROWS).sum() < 2:
+            return
+        if counts.min() < _CELL_ROWS:
+            part = part.take(np.flatnonzero(counts[codes] >= _CELL_ROWS))
     names = [str(column.name) for column in used if column.kind == "number"]
     X = _numbers(part, names)
     y = _answers(part)
@@ -77,10 +86,16 @@ def _leaks(table: Table) -> Iterator[str]:
 
 
 def _leak(what: str, table: Table, share: float, name: str) -> str:
+    name = _given(table, name)
     return (
         f"{what} nearly all of {table.target_name!r} ({100 * share:.1f} %). If that is known only "
         f"together with the answer, it is a leak: take it out of the data (drop=[{name!r}])."
     )
+
+
+def _given(table: Table, name: str) -> str:
+    """Return the column of the data itself that a column is or is made of, such as a date."""
+    return table.derived[name].column if name in table.derived else name
 
 
 def _enough(number: bool) -> float:
@@ -177,10 +192,11 @@ def _empty_cells(table: Table) -> Iterator[str]:
     if table.task == "number" or len(table) < FEWEST_ROWS:
         return
     labels, y = np.unique(np.asarray(table.target), return_inverse=True)
-    for column in table.columns:
-        if not column.used or column.name not in table.missing:
-            continue
-        empty = table.frame[column.name].is_null().to_numpy()
+    used = (column.name for column in table.columns if column.used)
+    # Parts of a date are empty together: the date is named once.
+    gaps = {_given(table, name): name for name in used if name in table.missing}
+    for given, name in gaps.items():
+        empty = table.frame[name].is_null().to_numpy()
         for code, label in enumerate(labels.tolist()):
             if _agreement(empty, y == code) >= NEARLY_ALL:
                 words = f"is empty for {str(label)!r} and for no other class"
@@ -189,8 +205,8 @@ def _empty_cells(table: Table) -> Iterator[str]:
             else:
                 continue
             yield (
-                f"{str(column.name)!r} {words} of {table.target_name!r}: whether it is empty "
-                f"gives the answer away. Take it out of the data (drop=[{str(column.name)!r}])."
+                f"{str(given)!r} {words} of {table.target_name!r}: whether it is empty gives the "
+                f"answer away. Take it out of the data (drop=[{str(given)!r}])."
             )
             break
 
@@ -227,8 +243,10 @@ def _order(table: Table) -> Iterator[str]:
     y = _answers(table)
     times = {d.column: name for name, d in table.derived.items() if d.part == "time"}
     for column, name in times.items():
-        when = _numbers(table, [name])[:, 0]
-        if _resemblance(y[np.argsort(when, kind="stable")], table.task) > ORDERED:
+        when = table.frame[name].to_numpy().astype(float)
+        known = int(np.isfinite(when).sum())
+        ordered = y[np.argsort(when, kind="stable")][:known]  # what has no time is last
+        if known >= FEWEST_ROWS and _resemblance(ordered, table.task) > ORDERED:
             yield (
                 f"Answers that are near in time ({column!r}) are alike: random test rows have "
                 "close neighbours among the training rows, and new rows come later. Test on the "

@@ -47,6 +47,8 @@ def learnt_weights(kernel: Radial, Z: Array, Y: Array, weights: Array, alpha: fl
     processes, Neural Computation 13 (2001).
     """
     Z, Y = Z[:_ROWS], Y[:_ROWS] - Y[:_ROWS].mean(axis=0)
+    if not Y.any():  # none of these rows is of a rare class
+        return weights
     start = np.log(np.append(weights, np.clip(alpha, *_PENALTIES)))
 
     def loss(theta: Array) -> tuple[float, Array]:
