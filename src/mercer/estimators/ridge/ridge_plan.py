@@ -86,21 +86,27 @@ class RidgePlan(FitPlan[TargetRule]):
         B = scale * plans[0].targets.Y
         if any(plan.fit_intercept for plan in plans):
             B = np.hstack([B, scale])
-        grid = np.unique([plan.alphas for plan in plans])
+        alphas = np.array([plan.alphas for plan in plans])
+        grid = np.unique(alphas)
         answers = scale * solve_shifts(A, B, grid, _TOL)
+        # Of each plan and target: coefficients in a row, and the constant.
+        place, targets = np.searchsorted(grid, alphas), np.arange(alphas.shape[1])
+        found = answers[place, :, targets]
+        intercepts = np.zeros(alphas.shape)
+        if B.shape[1] > len(targets):
+            with_bias = np.array([plan.fit_intercept for plan in plans])
+            ones = answers[place[with_bias], :, -1]
+            biases = found[with_bias].sum(axis=2) / ones.sum(axis=2)
+            found[with_bias] -= biases[:, :, None] * ones
+            intercepts[with_bias] = biases
+        fine = np.isfinite(found).all(axis=(1, 2))
+        columns = np.zeros((len(train), *alphas.shape))
+        columns[rows] = found.transpose(2, 0, 1)
         seconds = (time.perf_counter() - began) / len(plans)
-        found: list[Functions | None] = []
-        for plan in plans:
-            count = len(plan.alphas)
-            columns, intercepts = np.zeros((len(train), count)), np.zeros(count)
-            for j, place in enumerate(np.searchsorted(grid, plan.alphas)):
-                x = answers[place, :, j]
-                if plan.fit_intercept:
-                    x, intercepts[j] = _without_bias(x, answers[place, :, -1])
-                columns[rows, j] = x
-            fine = np.isfinite(columns).all()
-            found.append(Functions(columns, intercepts, "optimal", seconds) if fine else None)
-        return found
+        return [
+            Functions(columns[:, j], intercepts[j], "optimal", seconds) if fine[j] else None
+            for j in range(len(plans))
+        ]
 
 
 def _part(K: Array, at: IntArray, memory: Scratch) -> Array:
@@ -112,12 +118,6 @@ def _part(K: Array, at: IntArray, memory: Scratch) -> Array:
         whole = np.take(K, some, axis=0, out=strip[: len(some)], mode="clip")
         np.take(whole, at, axis=1, out=A[s : s + _STRIP], mode="clip")
     return A
-
-
-def _without_bias(x: Array, ones: Array) -> tuple[Array, float]:
-    """Return the coefficients and the intercept from (K + λW⁻¹)⁻¹y and (K + λW⁻¹)⁻¹1."""
-    intercept = float(x.sum() / ones.sum())
-    return x - intercept * ones, intercept
 
 
 def read_targets(y: Targets) -> Array:
