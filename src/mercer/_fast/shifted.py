@@ -1,11 +1,20 @@
-"""Compiled parts of systems with one tridiagonal matrix and many shifts."""
+"""Compiled parts of systems with one matrix and many shifts."""
 
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._typing import Array
+from mercer._typing import Array, IntArray
 
-__all__ = ["solve"]
+__all__ = ["solve", "take"]
+
+
+@jit
+def take(K: Array, at: IntArray, out: Array) -> None:
+    """Write K of some rows with themselves; NumPy takes twice as long."""
+    for a in range(at.size):
+        row, line = K[at[a]], out[a]
+        for b in range(at.size):
+            line[b] = row[at[b]]
 
 
 @jit

@@ -276,18 +276,16 @@ class SharedFits:
                 found.append((cell, plan, functions))
         if not found:
             return
-        columns = np.hstack([functions.coefficients for _, _, functions in found])
-        on_test = _product(K, fold.test, fold.train, columns)
-        on_train = _product(K, fold.train, fold.train, columns) if self.train_too else None
+        columns = np.concatenate([functions.coefficients for _, _, functions in found], axis=1)
+        biases = np.concatenate([functions.intercepts for _, _, functions in found])
+        on_test = _product(K, fold.test, fold.train, columns) + biases
+        on_train = _product(K, fold.train, fold.train, columns) + biases if self.train_too else None
         at, fits = 0, []
         for cell, plan, functions in found:
-            b = functions.intercepts
-            mine = slice(at, at + len(b))
+            mine = slice(at, at + len(functions.intercepts))
             at = mine.stop
-            test = self._answers(plan.rule, on_test[:, mine] + b)
-            train = None
-            if on_train is not None:
-                train = self._answers(plan.rule, on_train[:, mine] + b)
+            test = self._answers(plan.rule, on_test[:, mine])
+            train = None if on_train is None else self._answers(plan.rule, on_train[:, mine])
             fits.append(Fitted(cell, k, test, train, functions.status, functions.seconds))
         self.score(fits)
 

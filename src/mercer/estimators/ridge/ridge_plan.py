@@ -9,6 +9,7 @@ from numbers import Real
 
 import numpy as np
 
+from mercer import _fast
 from mercer._sklearn import check_sample_weight, check_targets
 from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, FitPlan, Functions
@@ -23,8 +24,6 @@ from mercer.solvers.svm.box_qp import Scratch
 
 _TOL = 1e-11
 """Relative residual of answers on a path, whose values are compared and not published."""
-_STRIP = 64
-"""Rows copied at once, which the next copy finds in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,8 @@ class RidgePlan(FitPlan[TargetRule]):
     ) -> list[Functions | None]:
         began = time.perf_counter()
         rows = plans[0].targets.rows
-        A = _part(K, train[rows], memory)
+        A = memory.matrix(len(rows), -2)
+        _fast.shifted.take(K, train[rows], A)
         scale = np.sqrt(plans[0].targets.weights)[:, None]
         if (scale != 1).any():
             A *= scale
@@ -107,17 +107,6 @@ class RidgePlan(FitPlan[TargetRule]):
             Functions(columns[:, j], intercepts[j], "optimal", seconds) if fine[j] else None
             for j in range(len(plans))
         ]
-
-
-def _part(K: Array, at: IntArray, memory: Scratch) -> Array:
-    """Return K of some rows with themselves, strip by strip, in memory that is used again."""
-    A = memory.matrix(len(at), -2)
-    strip = np.empty((_STRIP, len(K)))
-    for s in range(0, len(at), _STRIP):
-        some = at[s : s + _STRIP]
-        whole = np.take(K, some, axis=0, out=strip[: len(some)], mode="clip")
-        np.take(whole, at, axis=1, out=A[s : s + _STRIP], mode="clip")
-    return A
 
 
 def read_targets(y: Targets) -> Array:
