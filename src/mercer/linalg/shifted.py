@@ -105,7 +105,8 @@ class Krylov:
         """Return (T + λI)⁻¹e₁ for every λ in the basis of the space: of shape (steps, alphas)."""
         unit = np.zeros((len(self.diagonal), 1))
         unit[0] = 1.0
-        return _solved(np.array(self.diagonal), np.array(self.side[:-1]), unit, alphas)[0]
+        found = _solved(np.array(self.diagonal), np.array(self.side[:-1]), unit, alphas)
+        return np.asarray(found[0])
 
 
 class Tridiagonal:

@@ -99,7 +99,7 @@ class RidgePlan(FitPlan[TargetRule]):
             biases = found[with_bias].sum(axis=2) / ones.sum(axis=2)
             found[with_bias] -= biases[:, :, None] * ones
             intercepts[with_bias] = biases
-        fine = np.isfinite(found).all(axis=(1, 2))
+        fine = np.asarray(np.isfinite(found).all(axis=(1, 2)))
         columns = np.zeros((len(train), *alphas.shape))
         columns[rows] = found.transpose(2, 0, 1)
         seconds = (time.perf_counter() - began) / len(plans)
