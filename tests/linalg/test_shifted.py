@@ -54,3 +54,10 @@ def test_small_zero_and_singular():
     negative = solve_shifts(-np.eye(5), B[:5, :1], np.array([0.5, 2.0]), 1e-13)
     assert np.isnan(negative[0]).all()
     np.testing.assert_allclose(negative[1], B[:5, :1])
+
+
+def test_shifts_below_the_spectrum_leave_the_others_alone():
+    K = np.diag([-2.0, 1.0, 3.0])
+    found = solve_shifts(K.copy(), B[:3, :2], np.array([0.5, 1.0, 2.5]), 1e-13)
+    assert np.isnan(found[:2]).all()
+    np.testing.assert_allclose(found[2], B[:3, :2] / (np.diagonal(K)[:, None] + 2.5), rtol=1e-13)

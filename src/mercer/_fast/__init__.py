@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         refinement as refinement,
         secants as secants,
         shapley as shapley,
+        shifted as shifted,
         shortest_paths as shortest_paths,
         smo as smo,
         sparse_rows as sparse_rows,

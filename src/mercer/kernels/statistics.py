@@ -241,9 +241,12 @@ class DistanceProduct(VectorStatistic):
         if a.is_sparse or largest > _HARMLESS:
             left = _FarRows(a, self.distance)
             return left, left if b is a else _FarRows(b, self.distance)
-        root, ones = np.sqrt(2 * c), (np.ones((len(side), 1)) for side in (a, b))
-        rows = np.hstack([root * a.values, -c * a.squared_norms[:, None], next(ones)])
-        columns = np.hstack([root * b.values, next(ones), -c * b.squared_norms[:, None]])
+        rows, columns = (np.empty((len(side), side.dimension + 2)) for side in (a, b))
+        # Written where they stay: new memory is what this costs.
+        for side, out, norm, one in ((a, rows, -2, -1), (b, columns, -1, -2)):
+            np.multiply(side.values, np.sqrt(2 * c), out=out[:, :-2])
+            np.multiply(side.squared_norms, -c, out=out[:, norm])
+            out[:, one] = 1.0
         return Factor(rows), Factor(columns)
 
     def compute(self, a: Factor | _FarRows, b: Any, out: Array | None = None) -> Array:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cython_lapack
-from scipy.linalg.lapack import dptsv
 
-from mercer import _parallel
+from mercer import _fast, _parallel
 from mercer._typing import Array
 
 _CHECK_EVERY = 6
@@ -92,23 +91,22 @@ class Krylov:
 
     def residual(self, alpha: float) -> float:
         """Return |b − (A + λI)x| / |b| for the x that the space has for λ."""
-        x = _solved(
-            np.array(self.diagonal), np.array(self.side[:-1]), _first(len(self.side)), alpha
-        )
-        return math.inf if x is None else self.side[-1] * abs(float(x[-1]))
+        last = float(self._inner(np.array([alpha]))[-1, 0])
+        return math.inf if math.isnan(last) else self.side[-1] * abs(last)
 
     def solve(self, alphas: Array) -> Array:
         """Return x for every λ: an array of shape (alphas, n)."""
         m = len(self.diagonal)
         if not m:
             return np.zeros((len(alphas), self.basis.shape[1]))
-        diagonal, side = np.array(self.diagonal), np.array(self.side[:-1])
-        inner = np.full((len(alphas), m), np.nan)
-        for i, alpha in enumerate(alphas):
-            x = _solved(diagonal, side, _first(m), float(alpha))
-            if x is not None:
-                inner[i] = self.length * x
-        return np.asarray(inner @ self.basis[:m])
+        return np.asarray((self.length * self._inner(alphas)).T @ self.basis[:m])
+
+    def _inner(self, alphas: Array) -> Array:
+        """Return (T + λI)⁻¹e₁ for every λ in the basis of the space: of shape (steps, alphas)."""
+        unit = np.zeros((len(self.diagonal), 1))
+        unit[0] = 1.0
+        found = _solved(np.array(self.diagonal), np.array(self.side[:-1]), unit, alphas)
+        return np.asarray(found[0])
 
 
 class Tridiagonal:
@@ -126,31 +124,23 @@ class Tridiagonal:
         n, columns = B.shape
         turned = np.array(B, order="F")
         _turn(self._reflections, self._tau, turned, back=False)
-        inner = np.full((n, len(alphas) * columns), np.nan, order="F")
-        for i, alpha in enumerate(alphas):
-            x = _solved(self.diagonal, self.side, turned, float(alpha))
-            if x is not None:
-                inner[:, i * columns : (i + 1) * columns] = x
+        found = _solved(self.diagonal, self.side, turned, alphas)
+        inner = np.asfortranarray(found.transpose(1, 2, 0).reshape(n, -1))
         _turn(self._reflections, self._tau, inner, back=True)
         out[...] = inner.reshape(n, len(alphas), columns).transpose(1, 0, 2)
         return out
 
 
-def _first(size: int) -> Array:
-    unit = np.zeros(size)
-    unit[0] = 1.0
-    return unit
+def _solved(diagonal: Array, side: Array, B: Array, alphas: Array) -> Array:
+    """Return (T + λI)⁻¹B for every λ: an array of shape (columns, n, alphas).
 
-
-def _solved(diagonal: Array, side: Array, B: Array, alpha: float) -> Array | None:
-    """Return (T + λI)⁻¹B; None where that is not positive definite, or singular by rounding."""
+    NaN stands where T + λI is not positive definite, or singular by rounding.
+    """
     largest = float(np.abs(diagonal).max()) + 2 * float(np.abs(side).max(initial=0.0))
-    if alpha <= len(diagonal) * np.finfo(np.float64).eps * largest:
-        return None
-    if len(diagonal) == 1:
-        return None if diagonal[0] + alpha <= 0 else B / (diagonal[0] + alpha)
-    _, _, x, info = dptsv(diagonal + alpha, side, B)
-    return np.asarray(x) if info == 0 else None
+    found = np.empty((B.shape[1], len(diagonal), len(alphas)))
+    _fast.shifted.solve(diagonal, side, np.ascontiguousarray(B), alphas, found)
+    found[:, :, alphas <= len(diagonal) * np.finfo(np.float64).eps * largest] = np.nan
+    return found
 
 
 def _tridiagonalise(A: Array) -> tuple[Array, Array, Array]:

@@ -109,10 +109,11 @@ def _race(
     def targets(rows: IntArray) -> Targets:
         return safe_indexing(y, rows)
 
-    def score(fitted: Fitted) -> None:
-        test = splits[fitted.fold][1]
-        found = fitted.on_test.score(test, targets(test), weights(test))
-        race.record(fitted.cell, fitted.fold, found)
+    def score(fits: Sequence[Fitted]) -> None:
+        test = splits[fits[0].fold][1]
+        known, heavy = targets(test), weights(test)
+        for fitted in fits:
+            race.record(fitted.cell, fitted.fold, fitted.on_test.score(test, known, heavy))
 
     alone = [(c, k) for c in cells for k in range(len(splits))]
     if next(iter(cells.values())).fits_by_plan and fits_memory(num_samples(X)):

@@ -6,7 +6,8 @@ data are not looked at.
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from collections.abc import Sequence
+from typing import Any, Generic, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
@@ -30,20 +31,30 @@ class KnownAnswers(BaseEstimator, Generic[RuleKind]):
         """Return the answers."""
         return self.rule.predict(self.values)
 
+    @classmethod
+    def scores(cls, many: Sequence[Self], y: Targets) -> list[float] | None:
+        """Return ``score`` of many on the same rows at once; None where each has to be asked."""
+        return None
+
 
 class RegressorAnswers(RegressorMixin, KnownAnswers[DecisionRule]):
     """Numbers."""
 
     def score(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> float:
         """Return R², the share of the variance of ``y`` that is explained."""
-        predicted = self.rule.predict(self.values)
-        if sample_weight is None and np.ndim(y) == 1 == np.ndim(predicted):
-            # A search asks thousands of times, and everything was checked before.
-            known = np.asarray(y, dtype=np.float64)
-            total = float(((known - known.mean()) ** 2).sum())
-            if total > 0:
-                return 1.0 - float(((known - predicted) ** 2).sum()) / total
-        return float(super().score(X, y, sample_weight))
+        quick = self.scores([self], y) if sample_weight is None else None
+        return float(super().score(X, y, sample_weight)) if quick is None else quick[0]
+
+    @classmethod
+    def scores(cls, many: Sequence[Self], y: Targets) -> list[float] | None:
+        # A search asks thousands of times, and everything was checked before.
+        known = np.asarray(y, dtype=np.float64)
+        predicted = np.stack([one.rule.predict(one.values) for one in many])
+        total = float(((known - known.mean()) ** 2).sum())
+        if known.ndim != 1 or predicted.ndim != 2 or not total > 0:
+            return None
+        found: list[float] = (1.0 - ((known - predicted) ** 2).sum(axis=1) / total).tolist()
+        return found
 
 
 class ClassifierAnswers(ClassifierMixin, KnownAnswers[ClassRule]):

@@ -31,6 +31,7 @@ from mercer._sklearn import (
 from mercer._typing import IntArray, Model, Objects, Targets
 from mercer.estimators.base import KernelMachine
 from mercer.tuning.grids import Axes
+from mercer.tuning.known_answers import KnownAnswers
 from mercer.tuning.left_out_rows import leaves_one_out, left_out_fits
 from mercer.tuning.pipeline_steps import taken_apart, transformed_rows
 from mercer.tuning.race import Race, Scorer
@@ -165,7 +166,7 @@ class Evaluation:
                 rest.append(cell)
                 continue
             for fitted in found:
-                self._score(fitted)
+                self._score([fitted])
             self._between()
         return rest
 
@@ -295,29 +296,37 @@ class Evaluation:
             folds.append(Fold.of(joined, y, weight, rows[: len(train)], rows[len(train) :]))
         return folds
 
-    def _score(self, fitted: Fitted) -> None:
+    def _score(self, fits: Sequence[Fitted]) -> None:
+        """Score fits to one fold."""
         began = time.perf_counter()
-        scores = self._ask(fitted.on_test, fitted.fold)
-        result: Result = {
-            "fit_error": None,
-            "fit_time": fitted.seconds,
-            "n_test_samples": len(self.splits[fitted.fold][1]),
-        }
-        result["test_scores"] = scores
-        result["score_time"] = time.perf_counter() - began
-        if fitted.on_train is not None:
-            result["train_scores"] = self._ask(fitted.on_train, fitted.fold, train=True)
-        if fitted.status == "time_limit":
-            return
-        if fitted.status != "optimal":
-            self.early_stops.add(
-                f"Some fits of the search stopped early ({fitted.status}): scale the data, lower "
-                "C, or loosen tol."
-            )
-        self._keep(fitted.cell, fitted.fold, result)
+        fold = fits[0].fold
+        scores = self._ask([fitted.on_test for fitted in fits], fold)
+        seconds = (time.perf_counter() - began) / len(fits)
+        trained = [fitted.on_train for fitted in fits if fitted.on_train is not None]
+        on_train = self._ask(trained, fold, train=True) if trained else []
+        for j, fitted in enumerate(fits):
+            result: Result = {
+                "fit_error": None,
+                "fit_time": fitted.seconds,
+                "n_test_samples": len(self.splits[fold][1]),
+                "test_scores": scores[j],
+                "score_time": seconds,
+            }
+            if on_train:
+                result["train_scores"] = on_train[j]
+            if fitted.status == "time_limit":
+                continue
+            if fitted.status != "optimal":
+                self.early_stops.add(
+                    f"Some fits of the search stopped early ({fitted.status}): scale the data, "
+                    "lower C, or loosen tol."
+                )
+            self._keep(fitted.cell, fold, result)
 
-    def _ask(self, machine: Model, fold: int, train: bool = False) -> Any:
-        """Return the scores of a machine that knows its answers on a part of a fold."""
+    def _ask(
+        self, machines: Sequence[KnownAnswers[Any]], fold: int, train: bool = False
+    ) -> list[Any]:
+        """Return the scores of machines that know their answers on a part of a fold."""
         known = self._asked.get((fold, train))
         if known is None:
             rows = self.splits[fold][0 if train else 1]
@@ -325,7 +334,13 @@ class Evaluation:
             params = check_method_params(self.X, self.score_params, indices=rows)
             known = self._asked[fold, train] = np.empty((len(rows), 0)), y, params
         X, y, params = known
-        return score_fitted(machine, X, y, self.scorers, params, self.options["error_score"])
+        at_once = None
+        if isinstance(self.scorers, PassthroughScorer) and not params:
+            at_once = machines[0].scores(machines, y)
+        if at_once is not None:
+            return at_once
+        rest = (self.scorers, params, self.options["error_score"])
+        return [score_fitted(machine, X, y, *rest) for machine in machines]
 
     def _keep(self, cell: int, fold: int, result: Result, told: bool = False) -> None:
         """Note a result; ``told`` says that those who listen know of it."""

@@ -108,7 +108,7 @@ class SharedFits:
         The cells of a grid by their numbers in the race. Their fits are their plans.
     folds : sequence of Fold
     score : function
-        Called with each ``Fitted``, in any order and from any thread.
+        Called with the fits of one path to one fold, in any order and from any thread.
     race : Race
         Says which cells are still worth computing; all others may be left out.
     train_too : bool
@@ -125,7 +125,7 @@ class SharedFits:
         self,
         machines: Mapping[int, KernelMachine],
         folds: Sequence[Fold],
-        score: Callable[[Fitted], None],
+        score: Callable[[Sequence[Fitted]], None],
         race: Race,
         train_too: bool = False,
         threads: int | None = None,
@@ -140,8 +140,13 @@ class SharedFits:
         """Fits that raised: to be done again alone, so that the error is raised as usual."""
         self.memory = Scratch()
         self._answers = KINDS[get_tags(next(iter(machines.values()))).estimator_type]
-        self._apart = {cell: _apart_from_kernel(machine) for cell, machine in machines.items()}
-        self._made: dict[tuple[int, Hashable], _Plan] = {}
+        # Numbers in the place of what they stand for, which takes long to hash.
+        numbers: dict[Hashable, int] = {}
+        self._apart = {
+            cell: numbers.setdefault(_apart_from_kernel(machine), len(numbers))
+            for cell, machine in machines.items()
+        }
+        self._made: dict[tuple[int, int], _Plan] = {}
 
     def run(self) -> None:
         """Do all fits: as a race between the cells where the highest score is known."""
@@ -271,19 +276,18 @@ class SharedFits:
                 found.append((cell, plan, functions))
         if not found:
             return
-        columns = np.hstack([functions.coefficients for _, _, functions in found])
-        on_test = _product(K, fold.test, fold.train, columns)
-        on_train = _product(K, fold.train, fold.train, columns) if self.train_too else None
-        at = 0
+        columns = np.concatenate([functions.coefficients for _, _, functions in found], axis=1)
+        biases = np.concatenate([functions.intercepts for _, _, functions in found])
+        on_test = _product(K, fold.test, fold.train, columns) + biases
+        on_train = _product(K, fold.train, fold.train, columns) + biases if self.train_too else None
+        at, fits = 0, []
         for cell, plan, functions in found:
-            b = functions.intercepts
-            mine = slice(at, at + len(b))
+            mine = slice(at, at + len(functions.intercepts))
             at = mine.stop
-            test = self._answers(plan.rule, on_test[:, mine] + b)
-            train = None
-            if on_train is not None:
-                train = self._answers(plan.rule, on_train[:, mine] + b)
-            self.score(Fitted(cell, k, test, train, functions.status, functions.seconds))
+            test = self._answers(plan.rule, on_test[:, mine])
+            train = None if on_train is None else self._answers(plan.rule, on_train[:, mine])
+            fits.append(Fitted(cell, k, test, train, functions.status, functions.seconds))
+        self.score(fits)
 
 
 class _Source:

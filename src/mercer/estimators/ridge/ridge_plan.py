@@ -9,6 +9,7 @@ from numbers import Real
 
 import numpy as np
 
+from mercer import _fast
 from mercer._sklearn import check_sample_weight, check_targets
 from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, FitPlan, Functions
@@ -23,8 +24,6 @@ from mercer.solvers.svm.box_qp import Scratch
 
 _TOL = 1e-11
 """Relative residual of answers on a path, whose values are compared and not published."""
-_STRIP = 64
-"""Rows copied at once, which the next copy finds in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,8 @@ class RidgePlan(FitPlan[TargetRule]):
     ) -> list[Functions | None]:
         began = time.perf_counter()
         rows = plans[0].targets.rows
-        A = _part(K, train[rows], memory)
+        A = memory.matrix(len(rows), -2)
+        _fast.shifted.take(K, train[rows], A)
         scale = np.sqrt(plans[0].targets.weights)[:, None]
         if (scale != 1).any():
             A *= scale
@@ -86,38 +86,27 @@ class RidgePlan(FitPlan[TargetRule]):
         B = scale * plans[0].targets.Y
         if any(plan.fit_intercept for plan in plans):
             B = np.hstack([B, scale])
-        grid = np.unique([plan.alphas for plan in plans])
+        alphas = np.array([plan.alphas for plan in plans])
+        grid = np.unique(alphas)
         answers = scale * solve_shifts(A, B, grid, _TOL)
+        # Of each plan and target: coefficients in a row, and the constant.
+        place, targets = np.searchsorted(grid, alphas), np.arange(alphas.shape[1])
+        found = answers[place, :, targets]
+        intercepts = np.zeros(alphas.shape)
+        if B.shape[1] > len(targets):
+            with_bias = np.array([plan.fit_intercept for plan in plans])
+            ones = answers[place[with_bias], :, -1]
+            biases = found[with_bias].sum(axis=2) / ones.sum(axis=2)
+            found[with_bias] -= biases[:, :, None] * ones
+            intercepts[with_bias] = biases
+        fine = np.asarray(np.isfinite(found).all(axis=(1, 2)))
+        columns = np.zeros((len(train), *alphas.shape))
+        columns[rows] = found.transpose(2, 0, 1)
         seconds = (time.perf_counter() - began) / len(plans)
-        found: list[Functions | None] = []
-        for plan in plans:
-            count = len(plan.alphas)
-            columns, intercepts = np.zeros((len(train), count)), np.zeros(count)
-            for j, place in enumerate(np.searchsorted(grid, plan.alphas)):
-                x = answers[place, :, j]
-                if plan.fit_intercept:
-                    x, intercepts[j] = _without_bias(x, answers[place, :, -1])
-                columns[rows, j] = x
-            fine = np.isfinite(columns).all()
-            found.append(Functions(columns, intercepts, "optimal", seconds) if fine else None)
-        return found
-
-
-def _part(K: Array, at: IntArray, memory: Scratch) -> Array:
-    """Return K of some rows with themselves, strip by strip, in memory that is used again."""
-    A = memory.matrix(len(at), -2)
-    strip = np.empty((_STRIP, len(K)))
-    for s in range(0, len(at), _STRIP):
-        some = at[s : s + _STRIP]
-        whole = np.take(K, some, axis=0, out=strip[: len(some)], mode="clip")
-        np.take(whole, at, axis=1, out=A[s : s + _STRIP], mode="clip")
-    return A
-
-
-def _without_bias(x: Array, ones: Array) -> tuple[Array, float]:
-    """Return the coefficients and the intercept from (K + λW⁻¹)⁻¹y and (K + λW⁻¹)⁻¹1."""
-    intercept = float(x.sum() / ones.sum())
-    return x - intercept * ones, intercept
+        return [
+            Functions(columns[:, j], intercepts[j], "optimal", seconds) if fine[j] else None
+            for j in range(len(plans))
+        ]
 
 
 def read_targets(y: Targets) -> Array:

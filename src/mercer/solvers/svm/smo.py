@@ -28,12 +28,16 @@ FRESH_SHARE = 0.5
 """Share of a working set that is chosen anew; the rest comes from the last one."""
 TEMPORARY_BYTES = 28 << 20
 """About what blocks of kernel values take on their way, whatever the number of rows."""
-INNER_TOLERANCE = 0.1
-"""A working set is solved to this share of the violation of all."""
+INNER_TOLERANCE, LAST_TOLERANCE = 0.1, 1e-3
+"""A working set is solved to this share of the violation of all; the second where it holds all that
+are in play. float32 tells no smaller share apart for sure."""
 STRIP = 128
 """Rows of a working set's block that one thread computes in one go."""
 BLOCK_STEPS = 50_000
 """Most steps in one compiled call, so that time limits and Ctrl-C are heard."""
+FAR = 16.0
+"""Columns that are left alone stay in float32 where they are farther from leaving their bounds than
+this many times what float32 was seen to be off by: its errors differ little between columns."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class _Active:
     def __init__(self, problem: BoxQP, cache: RowProducts, beta: Array, f: Array) -> None:
         self.problem, self.cache = problem, cache
         self.f = f[cache.columns]
+        self.left: list[tuple[IntArray, Array, Array]] = []
+        """Columns that were dropped, with their f of then and the coefficients of all rows."""
         self._pack(beta)
 
     def _pack(self, beta: Array) -> None:
@@ -85,6 +91,7 @@ class _Active:
             self.cache.restart(columns, precise)
             self._pack(beta)
         self.f = f[columns]
+        self.left.clear()
 
     def unpack(self, beta: Array) -> None:
         beta[self.variables] = self.beta
@@ -110,9 +117,11 @@ class _Active:
             return
         self.unpack(beta)
         working = self.variables[self.working]
-        keep = np.flatnonzero(mark)
+        keep, columns = np.flatnonzero(mark), self.cache.columns
+        then = self.problem.coefficients(beta, self.cache.count)
+        self.left.append((columns[~mark], self.f[~mark], then))
         self.f = self.f[keep]
-        self.cache.restart(self.cache.columns[keep], self.cache.precise)
+        self.cache.restart(columns[keep], self.cache.precise)
         self._pack(beta)
         place = np.full(len(beta), -1, np.intp)
         place[self.variables] = np.arange(len(self.variables))
@@ -170,6 +179,8 @@ class _WorkingSetRun:
                 if violation <= max(tol, self.floor) or waiting > patience or status:
                     if not exact:
                         active.unpack(self.beta)
+                        if not self.refreshes and active.left and not self.precise:
+                            self.look(active)
                         violation, objective = self.check()
                         better = violation < 0.7 * best_violation or (
                             objective < best_objective - 1e-9 * abs(best_objective)
@@ -253,30 +264,30 @@ class _WorkingSetRun:
         groups = self.problem.groups
         if self.size == WORKING_SET < min(active.free(), self.most):
             self.resize(LARGE_WORKING_SET)
-        chosen = np.empty(self.size, np.intp)
-        fresh = int(self.size * FRESH_SHARE) if len(active.working) else self.size
-        count = _fast.smo.select(
-            active.F, active.beta, active.lo, active.hi, active.group, groups, extremes, fresh,
-            active.working, chosen,
-        )  # fmt: skip
+        # Where all of them fit, their block is all there is: one round goes to the end.
+        everything = len(active.beta) <= self.size
+        chosen = self.choose(active, extremes, everything)
+        count = len(chosen)
         # Rows in the cache come last: the solver fetches those that it needs from there.
         # In order of their columns: then fetching runs forward through memory.
-        w = np.sort(chosen[:count])
+        w = np.sort(chosen)
         slots = active.cache.slots(active.row[w])
         order = np.argsort(slots >= 0, kind="stable")
         w, slots = w[order], slots[order]
-        active.working = chosen[:count]
+        active.working = chosen
         missing = int(np.searchsorted(slots >= 0, True))
         K = self.block[: count * count].reshape(count, count)
         inverse = self.inverse[: count * count].reshape(count, count)
         self.fill(active.row[w], K[:missing])
         new = active.beta[w]
+        there = slots < 0
+        share = LAST_TOLERANCE if everything else INNER_TOLERANCE
         taken, curved = _fast.smo.solve_block(
-            K, slots < 0, active.cache.store, (slots * active.cache.width).astype(np.uint64),
+            K, there, active.cache.store, (slots * active.cache.width).astype(np.uint64),
             active.cache.offsets(active.position[w]),
             self.diagonal[active.row[w]].astype(K.dtype), inverse, active.F[w], new, active.lo[w],
             active.hi[w], active.group[w], groups, self.precise,
-            max(INNER_TOLERANCE * violation, 0.5 * self.inner, 0.5 * self.floor),
+            max(share * violation, 0.5 * self.inner, 0.5 * self.floor),
             min(BLOCK_STEPS, max(1, self.limit - self.steps)),
         )  # fmt: skip
         self.steps += taken
@@ -286,10 +297,28 @@ class _WorkingSetRun:
         moved = np.flatnonzero(change)
         if not len(moved):
             return False
-        free = (new > active.lo[w]) & (new < active.hi[w])
-        active.cache.add(active.row[w[moved]], change[moved], free[moved], active.f)
+        if everything:
+            at = active.position[w]
+            f = active.f[at]
+            _fast.tiles.add_rows(K, moved, change[moved].astype(K.dtype), f)
+            active.f[at] = f
+        else:
+            free = (new > active.lo[w]) & (new < active.hi[w])
+            active.cache.add(active.row[w[moved]], change[moved], free[moved], active.f)
         active.beta[w] = new
         return True
+
+    def choose(self, active: _Active, extremes: Array, everything: bool) -> IntArray:
+        """Return the variables of the next working set."""
+        if everything:
+            return np.arange(len(active.beta))
+        chosen = np.empty(self.size, np.intp)
+        fresh = int(self.size * FRESH_SHARE) if len(active.working) else self.size
+        count = _fast.smo.select(
+            active.F, active.beta, active.lo, active.hi, active.group, self.problem.groups,
+            extremes, fresh, active.working, chosen,
+        )  # fmt: skip
+        return chosen[:count]
 
     def fill(self, rows: IntArray, out: Array) -> None:
         """Write the first rows of the block of a working set into ``out``, on several threads."""
@@ -315,8 +344,52 @@ class _WorkingSetRun:
             self.precise = True
             self.resize(self.size)
 
+    def look(self, active: _Active) -> None:
+        """Compute f in float64 where it decides, and elsewhere if float32 will not do.
+
+        Columns that were dropped sit at bounds that they are far from leaving, and need not be
+        known to the last digit. How far off float32 is, is seen on the others.
+        """
+        problem, columns = self.problem, active.cache.columns
+        rows = problem.coefficients(self.beta, self.n)
+        inside = np.flatnonzero(rows[columns])
+        outside = np.setdiff1d(np.flatnonzero(rows), columns, assume_unique=True)
+        part = self.double.take(columns)
+        f = part.multiply_columns(inside, rows[columns[inside], None])[:, 0]
+        f += self.double.take(columns, outside).multiply(rows[outside, None])[:, 0]
+        self.exact_f[columns] = f
+        self.exact_rows = rows
+        self.refreshes += 1
+        off = FAR * float(np.abs(f - active.f).max())
+        others = np.concatenate([dropped for dropped, _, _ in active.left])
+        if not self.is_settled(active, rows, off, others):
+            used = np.flatnonzero(rows)
+            rest = self.double.take(others, used).multiply(rows[used, None])
+            self.exact_f[others] = rest[:, 0]
+
+    def is_settled(self, active: _Active, rows: Array, off: float, others: IntArray) -> bool:
+        """Compute f in float32 at columns that were dropped; tell whether that settles the matter.
+
+        It does if nothing that is off by ``off`` there could change the violation, or the gap by
+        more than is allowed.
+        """
+        problem, gap = self.problem, self.budget.gap
+        price = off * problem.room
+        # pᵀβ is above both values that the gap is between, so that this cannot come out well.
+        if self.nonconvex or price > gap * abs(float(problem.p @ self.beta)):
+            return False
+        for dropped, then, before in active.left:
+            moved = np.flatnonzero(rows - before)
+            change = (rows - before)[moved, None]
+            self.exact_f[dropped] = then + self.single.take(dropped, moved).multiply(change)[:, 0]
+        violation, _ = self.check()
+        if violation > self.budget.tol or np.isin(others, self._needed(off)).any():
+            return False
+        found = problem.gap(self.beta, self.exact_f)
+        return found.gap + price <= gap * found.scale
+
     def check(self) -> tuple[float, float]:
-        """Return the violation and the objective of beta over all variables, in float64."""
+        """Return the violation and the objective of beta over all variables."""
         problem = self.problem
         rows = problem.coefficients(self.beta, self.n)
         change = rows - self.exact_rows
