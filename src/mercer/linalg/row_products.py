@@ -10,7 +10,7 @@ from mercer import _fast, _parallel
 from mercer._typing import Array
 from mercer.linalg.scatter import centred_scatter
 
-_MOST_COLUMNS = 255
+MOST_COLUMNS = 255
 """Columns that compiled products take, with one of ones; of more BLAS makes use just as well."""
 _LEAST_CELLS = 1 << 15
 """Numbers from which a pass takes longer than what it saves: four quick passes of some 10 µs."""
@@ -40,6 +40,13 @@ class RowProducts:
     products: Array
     exact: bool = True
 
+    @property
+    def sum_of_squares(self) -> float:
+        """The sum of all squares about zero, infinite or NaN where a number is not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.products.diagonal() + self.rows * self.means**2
+            return float(squares.sum())
+
 
 def suit_products(X: Array) -> bool:
     """Whether :func:`row_products` takes these rows, and is worth the call."""
@@ -56,7 +63,7 @@ def row_products(X: Array, Y: Array | None = None, centred: bool = True) -> RowP
     """
     Y = np.empty((len(X), 0)) if Y is None else np.ascontiguousarray(Y, np.float64)
     n, count = len(X), X.shape[1] + Y.shape[1]
-    compiled = count <= _MOST_COLUMNS
+    compiled = count <= MOST_COLUMNS
     exact = compiled or X.dtype == np.float64
     harmless = _HARMLESS[np.dtype(np.float64) if compiled else X.dtype]
     means = np.zeros(count)

@@ -188,10 +188,8 @@ class Ridge(
         if alpha == 0.0 or not suit_products(X) or X.shape[0] < X.shape[1]:
             return False
         found = row_products(X, y[:, None], self.fit_intercept)
-        # Sums of squares also tell whether all numbers are finite.
-        squares = found.products.diagonal() + found.rows * found.means**2
-        if not squares.sum() <= LARGEST_SQUARES:
-            return False
+        if not found.sum_of_squares <= LARGEST_SQUARES:
+            return False  # where numbers that are not finite are refused
         centred, means = y - found.means[-1], found.means[:-1]
         w = weights_by_products(found, alpha, lambda w: residual_products(X, centred, means, w))
         if w is None:
