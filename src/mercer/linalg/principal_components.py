@@ -53,18 +53,29 @@ def centred_svd(X: Array, mean: Array, copy: bool) -> Decomposition:
     return Decomposition(variances, Vt, float(variances.sum()), U * s)
 
 
-def covariance_eigh(X: Matrix, mean: Array, count: int | None) -> Decomposition:
-    """Decompose the covariance matrix; ``count`` leading directions, None for all."""
-    C = _covariance(X, mean)
-    d = len(C)
-    if count is None or count > 0.3 * d or count == 0:
-        values, vectors = np.linalg.eigh(C)
+def covariance_eigh(
+    X: Matrix, mean: Array, count: int | None, products: Array | None = None
+) -> Decomposition:
+    """Decompose the covariance matrix; ``count`` leading directions, None for all.
+
+    ``products`` are those of the centred columns, where they are known.
+    """
+    if products is None:
+        C = _covariance(X, mean)
     else:
-        # NumPy and SciPy have threads of their own, and the former still wait busily for work on
-        # the cores that the latter need. One thread does a small matrix sooner.
-        with _parallel.one_blas_thread() if d <= _SMALL else nullcontext():
+        C = (products / (X.shape[0] - 1)).astype(X.dtype, copy=False)
+    d = len(C)
+    # NumPy and SciPy have threads of their own, and the former still wait busily for work on the
+    # cores that the latter need. One thread does a small matrix sooner.
+    with _parallel.one_blas_thread() if d <= _SMALL else nullcontext():
+        if count is None or count > 0.3 * d or count == 0:
+            values, vectors = linalg.eigh(C, check_finite=False, driver="evd")
+        else:
             values, vectors = linalg.eigh(C, check_finite=False, subset_by_index=(d - count, d - 1))
-    _, Vt = svd_flip(None, vectors[:, ::-1].T, u_based_decision=False)
+    Vt = vectors[:, ::-1].T
+    # The largest entry of each direction is positive, as in scikit-learn.
+    largest = np.take_along_axis(Vt, np.abs(Vt).argmax(axis=1)[:, None], axis=1)
+    Vt = Vt * np.where(largest < 0, -1, 1).astype(Vt.dtype)
     return Decomposition(np.maximum(values[::-1], 0), Vt, float(np.trace(C)))
 
 
@@ -77,15 +88,19 @@ def _covariance(X: Matrix, mean: Array) -> Array:
     return np.asarray(scatter(X, mean) / X.dtype.type(n - 1))
 
 
-def gram_components(X: Array, mean: Array, count: int) -> Decomposition:
+def gram_components(
+    X: Array, mean: Array, count: int, products: Array | None = None
+) -> Decomposition:
     """Find leading directions from the whole of the smaller of RᵀR and RRᵀ, R = X − 1x̄ᵀ.
+
+    ``products`` are RᵀR where that is known.
 
     Products with the data then give lengths and the other side with the digits that squares lose.
     """
     n, d = X.shape
     A = _Centred(X, mean)
     if d <= n:
-        S = scatter(X, mean)
+        S = scatter(X, mean) if products is None else products.astype(X.dtype, copy=False)
     else:
         R = X - mean
         S = R @ R.T

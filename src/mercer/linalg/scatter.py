@@ -18,6 +18,9 @@ _HARMLESS = {np.dtype(np.float64): 100, np.dtype(np.float32): 1}
 _FAR = 10
 """How much larger than harmless they look by a few rows where the rest is not asked."""
 
+_FEW_CELLS = 1 << 16
+"""Numbers whose products take no longer than a look at some of them."""
+
 _FEW_ROWS = 256
 """Rows whose sums in float32 have about as many digits as each number."""
 
@@ -64,7 +67,7 @@ def scatter(X: Array, centres: Array, codes: IntArray | None = None) -> Array:
     much larger than the deviations. Elsewhere rows are centred before they are multiplied.
     """
     means = np.atleast_2d(centres)
-    if X.dtype in _HARMLESS and _look_near(X, means):
+    if X.dtype in _HARMLESS and (X.size <= _FEW_CELLS or _look_near(X, means)):
         counts = np.array([len(X)]) if codes is None else np.bincount(codes, minlength=len(means))
         weighted = (np.sqrt(counts)[:, None] * means).astype(X.dtype)
         taken = weighted.T @ weighted

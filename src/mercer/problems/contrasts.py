@@ -16,6 +16,8 @@ from mercer.problems.entropy import gaussian_variance
 
 _CELLS = 1 << 15
 """Values in a block of columns: the block and its images under ψ stay in the cache."""
+_MANY_CELLS = 1 << 19
+"""Values from which a second thread gains more than the millisecond that it takes to wake it."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def _mean(
     width = min(max(_CELLS // len(X), 256), n) if blocked else n
     blocks = [X[:, start : start + width] for start in range(0, n, width)]
     parts: list[tuple[Array, ...]] = [()] * len(blocks)
-    threads = min(_parallel.thread_count(), len(blocks)) if X.size > 4 * _CELLS else 1
+    threads = min(_parallel.thread_count(), len(blocks)) if X.size > _MANY_CELLS else 1
 
     def work(first: int) -> None:
         room = np.empty((2, len(W) * width), dtype=X.dtype)

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import InvalidParameter, Ridge, certify
+from mercer import InvalidInput, InvalidParameter, Ridge, certify
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.sparse import SHARPNESS
 from mercer.solvers.base import Budget
@@ -145,3 +145,33 @@ def test_loose_sag_on_sparse_data_warns_as_in_scikit_learn():
         with pytest.warns(UserWarning, match='"sag" solver requires'):
             library(solver="sag", tol=1e-3).fit(X, y)
     Ridge(solver="sag").fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(2_000, 20), (1_000, 300)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_one_pass_over_many_rows_is_as_good_as_several(shape, dtype, intercept):
+    random = np.random.default_rng(5)
+    X = (random.standard_normal(shape) + 3).astype(dtype)
+    y = X[:, 0] - 2 * X[:, 1] + random.standard_normal(len(X))
+    held = X.copy()
+    held.setflags(write=False)  # such rows go the long way
+    quick, slow = (Ridge(2.0, fit_intercept=intercept).fit(rows, y) for rows in (X, held))
+    tol = 1e-10 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(quick.coef_, slow.coef_, atol=tol)
+    assert quick.intercept_ == pytest.approx(slow.intercept_, abs=100 * tol)
+    assert quick.coef_.dtype == dtype
+    assert quick.certificate_.optimal
+    assert quick.n_features_in_ == shape[1]
+    assert quick.solver_ == "cholesky"
+
+
+def test_many_rows_that_are_not_finite_are_refused():
+    for value, error in ((np.nan, ValueError), (np.inf, ValueError), (1e200, InvalidInput)):
+        X, y = np.ones((2_000, 20)), np.ones(2_000)
+        X[1_234, 5] = value
+        with pytest.raises(error):
+            Ridge().fit(X, y)
+        X[1_234, 5], y[77] = 1.0, value
+        with pytest.raises(error):
+            Ridge().fit(X, y)

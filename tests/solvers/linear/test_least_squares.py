@@ -116,8 +116,13 @@ def test_steps_on_sparse_data_end_at_a_tenth_of_the_gap(tol):
     X, y = data(3000, 400, thin=True)
     X *= np.random.default_rng(1).random(X.shape) < 0.1
     design, problem = Design(sparse.csc_array(X)), LassoProblem(y, 0.0, 1.0)
-    w = RidgeFactors(design)._by_steps(problem, tol)
-    assert w is not None
+    found = RidgeFactors(design)._by_steps(problem, Budget(tol=tol, gap=tol))
+    assert found is not None
+    assert found.gap_seen
+    w = found.value.w
+    judged = problem.evaluate(design, w)
+    assert found.value.bounds.primal == pytest.approx(judged.bounds.primal, rel=1e-9)
+    assert found.value.bounds.dual == pytest.approx(judged.bounds.dual, rel=1e-9)
     slopes = X.T @ (y - X @ w) - w
     primal = ((y - X @ w) ** 2).sum() / 2 + w @ w / 2
     assert slopes @ slopes / 2 <= 0.11 * tol * primal
@@ -128,7 +133,7 @@ def test_steps_on_sparse_data_end_at_a_tenth_of_the_gap(tol):
 def test_steps_that_cost_more_than_a_factor_are_not_taken(shape):
     X, y = data(*shape, thin=True)
     factors = RidgeFactors(Design(sparse.csc_array(X)))
-    assert factors._by_steps(LassoProblem(y, 0.0, 1e-3), 1e-12) is None
+    assert factors._by_steps(LassoProblem(y, 0.0, 1e-3), Budget(tol=1e-12)) is None
 
 
 @pytest.mark.parametrize(("rows", "columns", "least"), [(21, 20, 21), (20, 21, 21), (21, 20, 20)])

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,15 +23,16 @@ from mercer.estimators.judged import JudgedFunctions, Training
 from mercer.estimators.kernel_argument import caller_level
 from mercer.estimators.linear.centred import Centred
 from mercer.estimators.linear.linear_judge import judge_squares
-from mercer.estimators.linear.magnitudes import check_range
+from mercer.estimators.linear.magnitudes import LARGEST_SQUARES, check_range
 from mercer.estimators.linear.quick_answers import QuickValues
 from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.linalg.row_products import residual_products, row_products, suit_products
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
-from mercer.solvers.base import Budget, Solver, Status
+from mercer.solvers.base import Budget, Solver, Statistics, Status
 from mercer.solvers.linear.gram_cache import GramCache
 from mercer.solvers.linear.lasso import ElasticNetDescent
 from mercer.solvers.linear.least_squares import (
@@ -38,6 +40,7 @@ from mercer.solvers.linear.least_squares import (
     PlainLeastSquares,
     RidgeFactors,
 )
+from mercer.solvers.linear.ridge_products import weights_by_products
 
 _SAME_FIT = 1e-3
 """Share of the largest target by which answers of the fit, perhaps in float32, may differ."""
@@ -135,6 +138,8 @@ class Ridge(
     def fit(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Ridge:
         """Fit the weights to the rows of X and their targets y, one column for each target."""
         self._check_solver(sparse.issparse(X))
+        if sample_weight is None and self._fit_by_products(X, y):
+            return self
         X, y = self._read_rows(
             X,
             y,
@@ -168,22 +173,50 @@ class Ridge(
         check_range(seen)
         given = np.ones(X.shape[0]) if weights is None else weights
         runs = Training.runs_of(solutions)
-        self._await_judgement(Training(X, y, given, runs, self.tol))
-        intercepts = data.intercepts(coef).astype(X.dtype)
+        self._publish(Training(X, y, given, runs, self.tol), coef, data.intercepts(coef))
+        if seen:
+            warn_unfinished(seen, self.tol)
+        return self
+
+    def _fit_by_products(self, X: Objects, y: Targets) -> bool:
+        """Fit by one pass over plain rows and targets; False where that is not to be had."""
+        plain = type(X) is type(y) is np.ndarray and X.ndim == 2 and y.shape == X.shape[:1]
+        rounds = self.max_iter is not None and self.solver in _ROUNDS
+        if not plain or y.dtype.char not in "df" or self.positive or rounds:
+            return False
+        alpha, began = float(self._read_alphas(1)[0]), perf_counter()
+        if alpha == 0.0 or not suit_products(X) or X.shape[0] < X.shape[1]:
+            return False
+        found = row_products(X, y[:, None], self.fit_intercept)
+        if not found.sum_of_squares <= LARGEST_SQUARES:
+            return False  # where numbers that are not finite are refused
+        centred, means = y - found.means[-1], found.means[:-1]
+        w = weights_by_products(found, alpha, lambda w: residual_products(X, centred, means, w))
+        if w is None:
+            return False
+        self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        runs = [(Statistics(seconds=perf_counter() - began), Status.OPTIMAL)]
+        intercepts = found.means[-1:] - means @ w
+        self._publish(Training(X, y, np.ones(len(X)), runs, self.tol), w[None], intercepts)
+        return True
+
+    def _publish(self, training: Training, coef: Array, intercepts: Array) -> None:
+        """Set the attributes of a fit: weights and the intercept of each target."""
+        X, y = training.points, training.targets
+        self._await_judgement(training)
+        intercepts = intercepts.astype(X.dtype)
         self.coef_: Array = (coef[0] if len(coef) == 1 else coef).astype(X.dtype)
         self.intercept_: Any = 0.0
         if self.fit_intercept:
             self.intercept_ = X.dtype.type(intercepts[0]) if y.ndim == 1 else intercepts
-        rounds = np.array([solution.statistics.iterations for solution in solutions])
+        rounds = np.array([statistics.iterations for statistics, _ in training.runs])
         # One factorisation is one round of a method that has rounds in scikit-learn.
         counted = self.positive or self.solver in _ROUNDS
         self.n_iter_: Any = np.maximum(rounds, 1) if counted else None
         usual = "sparse_cg" if sparse.issparse(X) else "cholesky"
         chosen = "lbfgs" if self.positive else usual
         self.solver_ = chosen if self.solver == "auto" else self.solver
-        if seen:
-            warn_unfinished(seen, self.tol)
-        return self
 
     def left_out_values(self, X: Objects, y: Targets, sample_weight: SampleWeights = None) -> Array:
         """Return what the machine without row i says of row i, for all rows of the fit.

@@ -29,6 +29,11 @@ from mercer.problems.contrasts import CONTRASTS, Contrast, ContrastScore, logcos
 from mercer.solvers.base import Budget, Status
 from mercer.solvers.sources.fixed_point import DeflationRows, ParallelRows, Unmixing
 
+_ROWS = 512
+"""Rows that are turned at once: both sides of so many stay in the cache."""
+_TRUSTED = 1e-6
+"""Squares below this share of the largest have lost too many digits."""
+
 
 @parameters
 class FastICA(LinearSources):
@@ -101,44 +106,43 @@ class FastICA(LinearSources):
     def fit(self, X: Objects, y: Targets = None) -> Self:
         """Find the sources of the rows of X; ``y`` is ignored."""
         del y
-        self._fit_transform(X)
+        self._fit_transform(X, compute_sources=False)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Objects, y: Targets = None) -> Array:
         """Find the sources of the rows of X and return them; ``y`` is ignored."""
         del y
-        return self._fit_transform(X)
+        return np.asarray(self._fit_transform(X))
 
-    def _fit_transform(self, X: Objects, compute_sources: bool = True) -> Array:
-        del compute_sources  # they are needed for their variance anyway
+    def _fit_transform(self, X: Objects, compute_sources: bool = True) -> Array | None:
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         contrast = self._contrast()
         d = self._count(X)
         random = check_random_state(self.random_state)
         K, root = None, np.sqrt(X.shape[0]).astype(X.dtype)
         with _parallel.one_blas_thread():
-            white = np.ascontiguousarray(X.T)
             if self.whiten:
-                mean = white.mean(axis=1)
-                data = white - mean[:, None]
+                mean, data = _centred_columns(X)
                 K = self._whitening(data)[:d]
                 white = (K * root) @ data
+            else:
+                white = np.ascontiguousarray(X.T)
             W = self._search(contrast, white, self._start(d, random, X.dtype))
-            S = W @ white
+            if K is not None and self.whiten == "unit-variance":
+                # The deviations of the sources, whose means are zero.
+                W = W / np.sqrt(np.einsum("ij,ij->i", W @ (white @ white.T), W))[:, None]
+                W *= root * root
         if K is None:
             self.components_ = W
         else:
-            S /= root
-            if self.whiten == "unit-variance":
-                deviation = S.std(axis=1, keepdims=True)
-                S /= deviation
-                W = W / deviation
             self.mean_, self.whitening_ = mean, K
             self.components_ = W @ K
         self.mixing_ = np.asarray(linalg.pinv(self.components_, check_finite=False))
         self._unmixing = W
-        return np.asarray(S.T)
+        if not compute_sources:
+            return None
+        return np.asarray((W @ white if K is None else W @ white / root).T)
 
     def _contrast(self) -> Contrast:
         arguments = self.fun_args or {}
@@ -179,8 +183,14 @@ class FastICA(LinearSources):
 
     def _whitening(self, data: Array) -> Array:
         if self.whiten_solver == "svd":
-            # R of QR has the same U and scales, and nobody needs the factor of the rows.
+            # U and scales are also those of RRᵀ, where squares have digits enough, and of R of QR:
+            # nobody needs the factor of the rows.
             tall = data.shape[1] > data.shape[0]
+            if tall and data.dtype == np.float64:
+                values, U = linalg.eigh(data @ data.T, check_finite=False)
+                if values[0] > _TRUSTED * values[-1]:
+                    U, scales = U[:, ::-1], np.sqrt(values[::-1])
+                    return np.asarray((U * np.sign(U[0]) / scales).T)
             small = np.asarray(np.linalg.qr(data.T, mode="r")).T if tall else data
             U, scales, _ = linalg.svd(small, full_matrices=False, check_finite=False)
         else:
@@ -221,3 +231,14 @@ class FastICA(LinearSources):
                 stacklevel=caller_level(),
             )
         return found.value.W
+
+
+def _centred_columns(X: Array) -> tuple[Array, Array]:
+    """Return the means of columns, and X less them with a row for each column."""
+    n, d = X.shape
+    mean = X.mean(axis=0)
+    data = np.empty((d, n), X.dtype)
+    for start in range(0, n, _ROWS):
+        rows = slice(start, start + _ROWS)
+        np.subtract(X[rows].T, mean[:, None], out=data[:, rows])
+    return mean, data

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 from scipy import linalg
 
+from mercer import _parallel
 from mercer._typing import Array, IntArray
 from mercer.linalg.scatter import scatter
 
 _SMALLEST_GRAM_TOL = 1e-6
 """Squared singular values lie in a matrix of products; below this they drown in rounding."""
+_SMALL = 1_000
+"""Columns up to which a matrix of products is decomposed by one thread."""
 _FLAT = 1e-3
 """A spread within classes below this share of the distance between them is none: the quotient of
 such a direction is a million or more."""
@@ -31,11 +35,12 @@ def whitener(
     those that separate the classes: so many columns of the map, its last, have no spread.
     """
     n, d = X.shape
-    if n >= 4 * d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
+    if n > d and tol >= _SMALLEST_GRAM_TOL and X.dtype == np.float64:
         C = scatter(X, means, codes) / n
         scale = _scales(np.sqrt(np.diagonal(C)), means, apart)
         C /= np.outer(scale, scale)
-        values, vectors = np.linalg.eigh(C)
+        with _parallel.one_blas_thread() if d <= _SMALL else nullcontext():
+            values, vectors = linalg.eigh(C, check_finite=False, driver="evd")
         s, V = np.sqrt(np.maximum(values, 0))[::-1], vectors[:, ::-1]
     else:
         R = X - means[codes]

@@ -67,9 +67,9 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
         if sparse.issparse(self.design.X) and min(n, p) > self.largest_factor:
             return _by_lsqr(problem, self.design, budget)
         if sparse.issparse(self.design.X) and problem.l2 > 0:
-            w = self._by_steps(problem, budget.tol)
-            if w is not None:
-                return Outcome(problem.evaluate(self.design, w), Status.OPTIMAL)
+            found = self._by_steps(problem, budget)
+            if found is not None:
+                return found
         mean = float(np.trace(self._squares)) / max(len(self._squares), 1)
         if problem.l2 <= _TINY * mean:
             w = self._by_svd(problem.y, problem.l2)
@@ -104,10 +104,11 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
             return RidgeFactors(replace(design, short=None)).run(problem, gram, budget, None)
         return Outcome(answer, Status.OPTIMAL)
 
-    def _by_steps(self, problem: LassoProblem, tol: float) -> Array | None:
-        """Return the weights by conjugate gradients, None where a factor is no more work.
+    def _by_steps(self, problem: LassoProblem, budget: Budget) -> Outcome[LassoAnswer] | None:
+        """Return the answer of conjugate gradients, None where a factor is no more work.
 
-        With b = Xᵀy and the slopes g the objective is (‖y‖² − wᵀ(b + g))/2.
+        With b = Xᵀy and the slopes g, which the steps carry along, the objective is
+        (‖y‖² − wᵀ(b + g))/2 and its gap at most ‖g‖²/2λ₂.
         """
         design, alpha = self.design, problem.l2
         (n, p), stored = design.shape, design.X.nnz
@@ -117,7 +118,7 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
 
         def going(at: ConjugateSteps) -> np.bool_:
             primal = (problem.yy - float(at.x @ (b + at.residual))) / 2
-            return np.bool_(float(at.rho) / (2 * alpha) > _SHARPER * tol * primal)
+            return np.bool_(float(at.rho) / (2 * alpha) > _SHARPER * budget.tol * primal)
 
         found = conjugate_gradients(
             lambda w: design.correlate(design.dot(w)) + alpha * w,
@@ -125,7 +126,14 @@ class RidgeFactors(FeatureSolver[LassoProblem, LassoAnswer]):
             going=going,
             max_iter=work // step,
         )
-        return found.x if found.status == "optimal" else None
+        if found.status != "optimal":
+            return None
+        if budget.gap == np.inf:
+            return Outcome(problem.evaluate(design, found.x), Status.OPTIMAL)
+        w, c = found.x, found.residual + alpha * found.x
+        left = problem.yy - float(w @ b)
+        answer = problem.judge(w, c, left - float(w @ c), left)
+        return Outcome(answer, Status.OPTIMAL, gap_seen=True)
 
     def _solve(self, alpha: float, b: Array) -> Array:
         """Solve with the smaller of XᵀX and XXᵀ, and α on its diagonal."""
