@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from mercer.linalg.row_products import residual_products, row_products
+from mercer.linalg.column_products import column_products, residual_products
 from mercer.solvers.linear.ridge_products import weights_by_products
 
 
 def solved(X, y, alpha):
     """Return the weights by products and by a decomposition, and the passes over the residual."""
-    found = row_products(X, y[:, None])
+    found = column_products(X, y[:, None])
     passes = []
 
     def correlate(w):

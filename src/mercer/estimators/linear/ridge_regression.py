@@ -29,7 +29,7 @@ from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.linalg.row_products import residual_products, row_products, suit_products
+from mercer.linalg.column_products import column_products, residual_products, suit_products
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
 from mercer.solvers.base import Budget, Solver, Statistics, Status
@@ -187,7 +187,7 @@ class Ridge(
         alpha, began = float(self._read_alphas(1)[0]), perf_counter()
         if alpha == 0.0 or not suit_products(X) or X.shape[0] < X.shape[1]:
             return False
-        found = row_products(X, y[:, None], self.fit_intercept)
+        found = column_products(X, y[:, None], self.fit_intercept)
         if not found.sum_of_squares <= LARGEST_SQUARES:
             return False  # where numbers that are not finite are refused
         centred, means = y - found.means[-1], found.means[:-1]

@@ -25,6 +25,12 @@ from mercer.estimators.constructor import parameters
 from mercer.estimators.state import VECTORS
 from mercer.estimators.subspace.drawn_projections import DrawnComponents
 from mercer.exceptions import NotPositiveDefinite
+from mercer.linalg.column_products import (
+    MOST_COLUMNS,
+    ColumnProducts,
+    column_products,
+    suit_products,
+)
 from mercer.linalg.principal_components import (
     Decomposition,
     centred_svd,
@@ -34,7 +40,6 @@ from mercer.linalg.principal_components import (
     likeliest_dimension,
     randomised_components,
 )
-from mercer.linalg.row_products import MOST_COLUMNS, RowProducts, row_products, suit_products
 from mercer.linalg.scatter import column_sums
 
 _FLOATS = [np.float64, np.float32]
@@ -358,7 +363,7 @@ def _is_plain(X: Objects) -> bool:
     return type(X) is np.ndarray and X.dtype in _FLOATS and X.ndim == 2 and min(X.shape) > 1
 
 
-def _products(X: Matrix, solver: str) -> RowProducts | None:
+def _products(X: Matrix, solver: str) -> ColumnProducts | None:
     """Return means and products of the columns in one pass, None where others do as well.
 
     Means of many columns in float32 are not exact enough there, and numbers that are not finite are
@@ -370,7 +375,7 @@ def _products(X: Matrix, solver: str) -> RowProducts | None:
         return None
     if X.dtype != np.float64 and X.shape[1] > MOST_COLUMNS:
         return None
-    found = row_products(X)
+    found = column_products(X)
     return found if np.isfinite(found.products).all() else None
 
 

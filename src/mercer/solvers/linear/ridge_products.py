@@ -9,7 +9,7 @@ from scipy.linalg import get_lapack_funcs
 
 from mercer import _parallel
 from mercer._typing import Array
-from mercer.linalg.row_products import RowProducts
+from mercer.linalg.column_products import ColumnProducts
 
 _ROUNDING = 1e-13
 """What sums of a million products in float64 lose at most, as a share of the largest."""
@@ -24,7 +24,7 @@ _KNOWN = 1e-10
 
 
 def weights_by_products(
-    found: RowProducts, alpha: float, correlate: Callable[[Array], Array]
+    found: ColumnProducts, alpha: float, correlate: Callable[[Array], Array]
 ) -> Array | None:
     """Return argmin ‖y − Xw‖² + α‖w‖² from the products of the columns of [X, y].
 
@@ -38,7 +38,9 @@ def weights_by_products(
         return _weights(found, alpha, correlate)
 
 
-def _weights(found: RowProducts, alpha: float, correlate: Callable[[Array], Array]) -> Array | None:
+def _weights(
+    found: ColumnProducts, alpha: float, correlate: Callable[[Array], Array]
+) -> Array | None:
     products = found.products
     G, b, yy = products[:-1, :-1], products[:-1, -1], float(products[-1, -1])
     H: Array = G.astype(np.float64) if found.exact else G.astype(np.float32)

@@ -29,7 +29,7 @@ _HARMLESS = {np.dtype(np.float64): 100, np.dtype(np.float32): 1}
 
 
 @dataclass(frozen=True, eq=False)
-class RowProducts:
+class ColumnProducts:
     """Means of the columns of [X, Y], and their products about these means, or about zero.
 
     ``exact`` products were added up in float64.
@@ -49,12 +49,12 @@ class RowProducts:
 
 
 def suit_products(X: Array) -> bool:
-    """Whether :func:`row_products` takes these rows, and is worth the call."""
+    """Whether :func:`column_products` takes these rows, and is worth the call."""
     # An array that cannot be written is another type to the compiler.
     return X.dtype.char in "df" and X.flags.carray and X.size >= _LEAST_CELLS
 
 
-def row_products(X: Array, Y: Array | None = None, centred: bool = True) -> RowProducts:
+def column_products(X: Array, Y: Array | None = None, centred: bool = True) -> ColumnProducts:
     """Return means and products of the columns of X, and of those of Y beside them.
 
     Sums of up to some 250 columns are taken in float64 from rows less the mean of the first ones,
@@ -72,7 +72,7 @@ def row_products(X: Array, Y: Array | None = None, centred: bool = True) -> RowP
             means = np.concatenate([A[:_FIRST_ROWS].mean(axis=0, dtype=float) for A in (X, Y)])
         found = _sums(X, Y, means) if compiled else _sums_by_blas(X, Y, means)
         if not centred:
-            return RowProducts(n, means, found[:-1, :-1], exact)
+            return ColumnProducts(n, means, found[:-1, :-1], exact)
         for _ in range(2):
             sums = found[-1, :-1]
             taken = np.outer(sums, sums / n)
@@ -81,7 +81,7 @@ def row_products(X: Array, Y: Array | None = None, centred: bool = True) -> RowP
             if (np.diagonal(taken) <= harmless * np.diagonal(products)).all():
                 break
             found = _sums(X, Y, means) if compiled else _sums_by_blas(X, Y, means)
-        return RowProducts(n, means, products, exact)
+        return ColumnProducts(n, means, products, exact)
 
 
 def _sums_by_blas(X: Array, Y: Array, shift: Array) -> Array:
@@ -119,13 +119,13 @@ def _sums(X: Array, Y: Array, shift: Array) -> Array:
     n, count = len(X), X.shape[1] + Y.shape[1] + 1
     width = -(-count // 8) * 8
     parts = _PARTS if n * width * width > _LITTLE_WORK else 1
-    stride, rows = _fast.row_products.STRIDE, _fast.row_products.ROWS
+    stride, rows = _fast.column_products.STRIDE, _fast.column_products.ROWS
     sums: list[Array] = [np.empty(0)] * parts
 
     def work(k: int) -> None:
         start, stop = n * k // parts, n * (k + 1) // parts
         room, sums[k] = _aligned(rows * stride), _aligned(width * stride)
-        _fast.row_products.add_products(X, Y, shift, start, stop, room, sums[k])
+        _fast.column_products.add_products(X, Y, shift, start, stop, room, sums[k])
 
     if parts == 1:
         work(0)
@@ -151,7 +151,7 @@ def residual_products(X: Array, y: Array, means: Array, w: Array) -> Array:
 
     def work(k: int) -> None:
         start, stop = n * k // parts, n * (k + 1) // parts
-        _fast.row_products.add_residual_products(X, y, means, w, start, stop, found[k])
+        _fast.column_products.add_residual_products(X, y, means, w, start, stop, found[k])
 
     if parts == 1:
         work(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.linalg.row_products import residual_products, row_products, suit_products
+from mercer.linalg.column_products import column_products, residual_products, suit_products
 
 SHAPES = [(1, 3), (65, 1), (1_000, 37), (300, 254), (2_000, 16), (400, 300)]
 
@@ -22,7 +22,7 @@ def test_products_are_those_of_the_columns(shape, dtype, centred):
     random = np.random.default_rng(1)
     X = (random.standard_normal(shape) + random.standard_normal(shape[1])).astype(dtype)
     y = random.standard_normal((len(X), 1)) + 2
-    found = row_products(X, y, centred)
+    found = column_products(X, y, centred)
     means, products = exactly(np.hstack([X, y]), centred)
     tol = 1e-12 if found.exact else 1e-4
     assert found.means == pytest.approx(means, abs=tol)
@@ -36,7 +36,7 @@ def test_means_that_are_far_away_cost_no_digits(columns):
     X[:, 0] = 0.1  # a constant has no spread at all
     X[:, 1] = np.arange(1_000) * 1e5  # the first rows are not like the others
     _, products = exactly(X, True)
-    found = row_products(X).products
+    found = column_products(X).products
     scale = np.sqrt(products.diagonal()) + 1e-3
     assert np.abs((found - products) / np.outer(scale, scale)).max() < 1e-8
 
@@ -46,7 +46,7 @@ def test_numbers_that_are_not_finite_show():
         for value in (np.nan, np.inf, 1e200):
             X = np.ones((1_000, 40))
             X[place, 3] = value
-            found = row_products(X)
+            found = column_products(X)
             assert not np.isfinite(found.products).all()
             assert not np.isfinite(found.sum_of_squares)
 
@@ -56,7 +56,7 @@ def test_threads_change_nothing(monkeypatch):
     found = []
     for threads in ("1", "2", "3"):
         monkeypatch.setenv("MERCER_THREADS", threads)
-        found.append(row_products(X).products)
+        found.append(column_products(X).products)
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
 
