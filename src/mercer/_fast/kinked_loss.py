@@ -9,7 +9,7 @@ window τ makes smooth, around multipliers b that the last stage has found.
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._fast.coordinate import descend
+from mercer._fast.coordinate import descend_in_passes, inverse_curvatures
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import line_search, respond, soft
 from mercer._fast.squared_loss import newton_step
@@ -50,7 +50,7 @@ def minimise(
     for i in range(len(p)):
         norms[i] = np.dot(X[i], X[i])
     longest, least = np.sqrt(norms.max()), _LEAST_CURVATURE * norms.sum()
-    steps = _descend(X, norms, p, lo, hi, epsilon, w, beta, tol, most, state)
+    steps = _descend(X, p, lo, hi, epsilon, w, beta, tol, most, state)
     residual = p - np.dot(X, w)
     violation, share = _judge(X, residual, p, lo, hi, epsilon, w, beta)
     scale = max(np.abs(residual).mean(), violation)
@@ -78,33 +78,25 @@ def minimise(
 
 @jit
 def _descend(
-    X: Array, norms: Array, p: Array, lo: Array, hi: Array, epsilon: float, w: Array, beta: Array,
-    tol: float, most: int, state: NDArray[np.uint64],
+    X: Array, p: Array, lo: Array, hi: Array, epsilon: float, w: Array, beta: Array, tol: float,
+    most: int, state: NDArray[np.uint64],
 ) -> int:  # fmt: skip
     """Make passes of dual descent, with shrinking, while a few of them halve the worst slope."""
     n, d = X.shape
-    data, none, zeros = X.reshape(-1), np.empty(0, np.int64), np.zeros(n)
-    order, active, threshold = np.arange(n), n, np.inf
+    data, none, zeros = X.reshape(-1), np.empty(0, np.int32), np.zeros(n)
+    steps = inverse_curvatures(data, none, d, 0.0, zeros)
+    order, active, worst = np.arange(n), n, np.inf
     before, passes = np.inf, 0
     most = min(most, _MOST_PASSES)
     while passes < most:
-        worst = 0.0
-        for _ in range(min(_BATCH, most - passes)):
-            whole = active == n
-            active, worst = descend(
-                data, none, none, d, 0.0, norms, p, lo, hi, zeros, epsilon, w, beta, order, active,
-                threshold, state,
-            )  # fmt: skip
-            passes += 1
-            if worst > tol:
-                threshold = worst
-            else:
-                if whole:
-                    return passes
-                active, threshold = n, np.inf
-        if worst > _FALL * before:
+        made, active, worst = descend_in_passes(
+            data, none, none, d, 0.0, steps, p, lo, hi, zeros, epsilon, w, beta, order, active,
+            worst, state, tol, min(_BATCH, most - passes),
+        )  # fmt: skip
+        passes += made
+        if worst <= tol or _FALL * before < worst < np.inf:  # infinity: rows that had left are back
             break
-        before = worst
+        before = min(before, worst)
     return passes
 
 
