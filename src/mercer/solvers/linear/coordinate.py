@@ -89,7 +89,8 @@ class DualDescent(FeatureSolver[LinearProblem, LinearAnswer]):
         loss = problem.p, problem.lo, problem.hi, problem.D, problem.epsilon
         order, state = np.arange(n), _generator(self.seed)
         active, worst, spent = n, math.inf, 0
-        batch = max(1, _BATCH // max(rows.entries, 1))
+        # Whoever watches sees every pass.
+        batch = 1 if budget.monitor else max(1, _BATCH // max(rows.entries, 1))
         limit = sys.maxsize if budget.max_iter < 0 else budget.max_iter
         stopped = budget.stop(worst)
         while stopped is None:
