@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -274,7 +275,7 @@ def _layout(rows: DesignRows) -> tuple[Array, IntArray, IntArray, int, float]:
     X = rows.X
     if not sparse.issparse(X):
         # Of the type that sparse matrices have, so that there is one compiled function for both.
-        none = np.empty(0, np.int32)
+        none: Any = np.empty(0, np.int32)
         return X.reshape(-1), none, none, X.shape[1], rows.constant
     return X.data, X.indices, X.indptr, X.shape[1], rows.constant
 
