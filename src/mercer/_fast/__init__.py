@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         perceptron as perceptron,
         piecewise as piecewise,
         refinement as refinement,
-        row_products as row_products,
+        dot_products as dot_products,
         secants as secants,
         shapley as shapley,
         shortest_paths as shortest_paths,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import soft
-from mercer._fast.row_products import add_dense, add_sparse, dense_product, sparse_product
+from mercer._fast.dot_products import add_dense, add_sparse, dense_product, sparse_product
 from mercer._typing import Array, IntArray
 
 Pass = tuple[int, float]

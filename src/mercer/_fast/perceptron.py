@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._fast.jit import jit
-from mercer._fast.row_products import dense_product
+from mercer._fast.dot_products import dense_product
 from mercer._typing import Array, IntArray
 
 PERCEPTRON, WIDROW_HOFF = 0, 1
