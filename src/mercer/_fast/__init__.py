@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         perceptron as perceptron,
         piecewise as piecewise,
         refinement as refinement,
+        dot_products as dot_products,
         secants as secants,
         shapley as shapley,
         shifted as shifted,

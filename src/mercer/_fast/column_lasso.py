@@ -11,6 +11,7 @@ import numpy as np
 from mercer._fast.active_set import solve_definite
 from mercer._fast.jit import jit, jit_sums
 from mercer._fast.piecewise import soft
+from mercer._fast.dot_products import dense_product, sparse_product
 from mercer._typing import Array, IntArray
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
@@ -28,14 +29,6 @@ _ROUNDS = 50
 """Rounds on a set at most; then columns outside are looked at again."""
 
 
-@jit_sums
-def _dot(column: Array, u: Array) -> float:
-    total = 0.0
-    for i in range(u.size):
-        total += column[i] * u[i]
-    return total
-
-
 @jit
 def correlate(
     data: Array, indices: IntArray, starts: IntArray, u: Array, order: IntArray, c: Array
@@ -44,18 +37,9 @@ def correlate(
     n = u.size
     for j in order:
         if starts.size == 0:
-            c[j] = _dot(data[j * n : (j + 1) * n], u)
-            continue
-        # Places without a sign need no test for negative ones, which takes longer than the sums.
-        k, end = np.uint64(starts[j]), np.uint64(starts[j + 1])
-        total, more = 0.0, 0.0
-        while k + _ONE < end:
-            total += data[k] * u[np.uint64(indices[k])]
-            more += data[k + _ONE] * u[np.uint64(indices[k + _ONE])]
-            k += _TWO
-        if k < end:
-            total += data[k] * u[np.uint64(indices[k])]
-        c[j] = total + more
+            c[j] = dense_product(data[j * n : (j + 1) * n], u)
+        else:
+            c[j] = sparse_product(data, indices, starts[j], starts[j + 1], u)
 
 
 @jit_sums
@@ -130,7 +114,7 @@ def _round(
         pull, more = curvatures[j] * old, 0.0
         # As in ``correlate``: a call for each column would take longer than its few entries.
         if starts.size == 0:
-            pull += _dot(data[j * n : (j + 1) * n], u)
+            pull += dense_product(data[j * n : (j + 1) * n], u)
         else:
             begin, end = np.uint64(starts[j]), np.uint64(starts[j + 1])
             k = begin

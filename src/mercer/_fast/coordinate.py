@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import soft
+from mercer._fast.dot_products import add_dense, add_sparse, dense_product, sparse_product
 from mercer._typing import Array, IntArray
 
-_ONE, _TWO = np.uint64(1), np.uint64(2)
 Pass = tuple[int, float]
 """How many variables are left, and the worst violation that the pass met."""
+Passes = tuple[int, int, float]
+"""How many passes were made, and of the last one what a pass gives. A violation of ``tol`` at most
+says that it is over."""
 
 _LEAST_CURVATURE = 1e-12
 """What keeps the quotient of a coordinate's slope finite, as in LIBLINEAR."""
@@ -30,67 +33,6 @@ _MOST_HALVINGS = 20
 """Of a step of one weight: a millionth of it is left then. As in LIBLINEAR."""
 _SUFFICIENT_DECREASE = 0.01
 """The share of the promised fall that a step has to bring (Armijo), as in LIBLINEAR."""
-
-
-@jit
-def _dot(
-    data: Array,
-    indices: IntArray,
-    starts: IntArray,
-    columns: int,
-    constant: float,
-    i: int,
-    w: Array,
-) -> float:
-    total = constant * w[-1] if constant != 0 else 0.0
-    if starts.size == 0:
-        begin = i * columns
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        j = 0
-        while j + 4 <= columns:
-            a += data[begin + j] * w[j]
-            b += data[begin + j + 1] * w[j + 1]
-            c += data[begin + j + 2] * w[j + 2]
-            d += data[begin + j + 3] * w[j + 3]
-            j += 4
-        while j < columns:
-            a += data[begin + j] * w[j]
-            j += 1
-        return total + ((a + b) + (c + d))
-    # Places without a sign need no test for negative ones, which takes longer than the sums.
-    at, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
-    more = 0.0
-    while at + _ONE < end:
-        total += data[at] * w[np.uint64(indices[at])]
-        more += data[at + _ONE] * w[np.uint64(indices[at + _ONE])]
-        at += _TWO
-    if at < end:
-        total += data[at] * w[np.uint64(indices[at])]
-    return total + more
-
-
-@jit
-def _add(
-    data: Array,
-    indices: IntArray,
-    starts: IntArray,
-    columns: int,
-    constant: float,
-    i: int,
-    step: float,
-    w: Array,
-) -> None:
-    if constant != 0:
-        w[-1] += step * constant
-    if starts.size == 0:
-        begin = i * columns
-        for j in range(columns):
-            w[j] += step * data[begin + j]
-    else:
-        at, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
-        while at < end:
-            w[np.uint64(indices[at])] += step * data[at]
-            at += _ONE
 
 
 @jit
@@ -107,13 +49,30 @@ def _shuffle(order: IntArray, active: int, state: NDArray[np.uint64]) -> None:
 
 
 @jit
+def inverse_curvatures(
+    data: Array, starts: IntArray, columns: int, constant: float, D: Array
+) -> Array:
+    """Return 1/(‖x̃ᵢ‖² + Dᵢ), how far a multiplier moves for a slope."""
+    steps = np.empty(D.size)
+    for i in range(D.size):
+        begin, end = i * columns, (i + 1) * columns
+        if starts.size:
+            begin, end = starts[i], starts[i + 1]
+        total = constant * constant + D[i]
+        for at in range(begin, end):
+            total += data[at] * data[at]
+        steps[i] = 1 / max(total, _LEAST_CURVATURE)
+    return steps
+
+
+@jit
 def descend(
     data: Array,
     indices: IntArray,
     starts: IntArray,
     columns: int,
     constant: float,
-    norms: Array,
+    steps: Array,
     p: Array,
     lo: Array,
     hi: Array,
@@ -133,29 +92,87 @@ def descend(
     _shuffle(order, active, state)
     worst = 0.0
     at = 0
+    sparse = starts.size > 0
     while at < active:
         i = order[at]
-        b = beta[i]
-        slope = p[i] - _dot(data, indices, starts, columns, constant, i, w) - D[i] * b
-        violation = -np.inf
-        if b < hi[i]:
-            violation = slope - (epsilon if b >= 0 else -epsilon)
-        if b > lo[i]:
-            violation = max(violation, -slope + (epsilon if b > 0 else -epsilon))
-        if violation < -threshold:
-            active -= 1
-            order[at], order[active] = order[active], order[at]
+        b, step = beta[i], steps[i]
+        slope = p[i] - D[i] * b
+        if constant != 0:
+            slope -= constant * w[-1]
+        begin, end = (starts[i], starts[i + 1]) if sparse else (i * columns, (i + 1) * columns)
+        if sparse:
+            slope -= sparse_product(data, indices, begin, end, w)
+        else:
+            slope -= dense_product(data[begin:end], w)
+        # Without branches: signs are at random, and a wrong guess of one costs as much as ten sums.
+        new = b + slope * step
+        new -= min(max(new, -epsilon * step), epsilon * step)
+        new = min(max(new, lo[i]), hi[i])
+        if new == b:
+            violation = -np.inf
+            if b < hi[i]:
+                violation = slope - (epsilon if b >= 0 else -epsilon)
+            if b > lo[i]:
+                violation = max(violation, -slope + (epsilon if b > 0 else -epsilon))
+            if violation < -threshold:
+                active -= 1
+                order[at], order[active] = order[active], order[at]
+            else:
+                worst = max(worst, violation)  # of a step that rounding swallows
+                at += 1
             continue
         at += 1
-        if violation > 0:
-            worst = max(worst, violation)
-            curvature = max(norms[i] + D[i], _LEAST_CURVATURE)
-            new = soft(b + slope / curvature, epsilon / curvature)
-            new = min(max(new, lo[i]), hi[i])
-            if new != b:
-                beta[i] = new
-                _add(data, indices, starts, columns, constant, i, new - b, w)
+        rises = b > 0 or (b == 0 and new > b)
+        worst = max(worst, abs(slope - (epsilon if rises else -epsilon)))
+        beta[i] = new
+        if constant != 0:
+            w[-1] += (new - b) * constant
+        if sparse:
+            add_sparse(data, indices, begin, end, new - b, w)
+        else:
+            add_dense(data[begin:end], new - b, w)
     return active, worst
+
+
+@jit
+def descend_in_passes(
+    data: Array,
+    indices: IntArray,
+    starts: IntArray,
+    columns: int,
+    constant: float,
+    steps: Array,
+    p: Array,
+    lo: Array,
+    hi: Array,
+    D: Array,
+    epsilon: float,
+    w: Array,
+    beta: Array,
+    order: IntArray,
+    active: int,
+    worst: float,
+    state: NDArray[np.uint64],
+    tol: float,
+    most: int,
+) -> Passes:
+    """Make passes of :func:`descend` until one over all rows meets no violation above ``tol``.
+
+    ``active`` and ``worst`` are all rows and infinity at first, and then what the last call gave.
+    """
+    passes = 0
+    while passes < most:
+        whole = active == order.size
+        active, worst = descend(
+            data, indices, starts, columns, constant, steps, p, lo, hi, D, epsilon, w, beta, order,
+            active, worst, state,
+        )  # fmt: skip
+        passes += 1
+        if worst <= tol:
+            if whole:
+                break
+            active, worst = order.size, np.inf
+    return passes, active, worst
 
 
 @jit

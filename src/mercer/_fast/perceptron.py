@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer._fast.jit import jit, jit_sums
+from mercer._fast.jit import jit
+from mercer._fast.dot_products import dense_product
 from mercer._typing import Array, IntArray
 
 PERCEPTRON, WIDROW_HOFF = 0, 1
@@ -54,14 +55,6 @@ def penalty(w: Array, l1: float, l2: float) -> float:
     return total
 
 
-@jit_sums
-def _product(w: Array, row: Array) -> float:
-    total = 0.0
-    for j in range(w.size):
-        total += w[j] * row[j]
-    return total
-
-
 @jit
 def dense_pass(
     rule: int, X: Array, order: IntArray, y: Array, rates: Array, eta: float, w: Array, b: Array,
@@ -76,7 +69,7 @@ def dense_pass(
     columns = X.shape[1]
     total, updates = 0.0, 0
     for i in order:
-        p = b[0] + _product(w, X[i])
+        p = b[0] + dense_product(w, X[i])
         loss, change = step(rule, y[i], p)
         total += loss
         if l1 + l2 > 0.0:

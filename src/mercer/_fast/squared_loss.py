@@ -9,11 +9,11 @@ import numpy as np
 from mercer._fast.active_set import solve_definite
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import line_search, respond
+from mercer._fast.dot_products import add_sparse, sparse_product
 from mercer._typing import Array, Flags, IntArray
 
 _ROUNDING = 1e-14
 """A gradient that small, beside the two vectors that it is the difference of, is rounding."""
-_ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 _ROUGH = 0.25
 """The share of a gradient that conjugate gradients leave at first, when it is far from its end."""
 
@@ -163,37 +163,6 @@ def _curvatures(
 
 
 @jit
-def _row_product(data: Array, indices: IntArray, begin: int, end: int, w: Array) -> float:
-    """Return the product of a sparse row with w: four sums, none of which waits for the others.
-
-    Places without a sign need no test for negative ones, which takes longer than the sums.
-    """
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    at, last = np.uint64(begin), np.uint64(end)
-    while at + _THREE < last:
-        a += data[at] * w[np.uint64(indices[at])]
-        b += data[at + _ONE] * w[np.uint64(indices[at + _ONE])]
-        c += data[at + _TWO] * w[np.uint64(indices[at + _TWO])]
-        d += data[at + _THREE] * w[np.uint64(indices[at + _THREE])]
-        at += _FOUR
-    while at < last:
-        a += data[at] * w[np.uint64(indices[at])]
-        at += _ONE
-    return (a + b) + (c + d)
-
-
-@jit
-def _add_row(
-    data: Array, indices: IntArray, begin: int, end: int, factor: float, out: Array
-) -> None:
-    """Add a multiple of a sparse row."""
-    at, last = np.uint64(begin), np.uint64(end)
-    while at < last:
-        out[np.uint64(indices[at])] += factor * data[at]
-        at += _ONE
-
-
-@jit
 def _products(
     data: Array, indices: IntArray, starts: IntArray, constant: float, columns: int, w: Array,
     out: Array,
@@ -201,7 +170,7 @@ def _products(
     """Fill ``out`` with w·x̃ of all rows."""
     last = constant * w[-1] if len(w) > columns else 0.0
     for i in range(len(out)):
-        out[i] = last + _row_product(data, indices, starts[i], starts[i + 1], w)
+        out[i] = last + sparse_product(data, indices, starts[i], starts[i + 1], w)
 
 
 @jit
@@ -214,7 +183,7 @@ def _take_off(
     for i in range(len(beta)):
         if beta[i] != 0.0:
             total += beta[i]
-            _add_row(data, indices, starts[i], starts[i + 1], -beta[i], g)
+            add_sparse(data, indices, starts[i], starts[i + 1], -beta[i], g)
     if len(g) > columns:
         g[-1] -= constant * total
 
@@ -228,9 +197,9 @@ def _bend(
     last, total = constant * v[-1] if len(v) > columns else 0.0, 0.0
     for i in range(len(inside)):
         if inside[i]:
-            value = last + _row_product(data, indices, starts[i], starts[i + 1], v)
+            value = last + sparse_product(data, indices, starts[i], starts[i + 1], v)
             value *= gain[i]
             total += value
-            _add_row(data, indices, starts[i], starts[i + 1], value, out)
+            add_sparse(data, indices, starts[i], starts[i + 1], value, out)
     if len(out) > columns:
         out[-1] += constant * total

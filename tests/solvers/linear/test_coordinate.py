@@ -205,3 +205,18 @@ def test_no_turn_takes_more_passes_than_are_left(squared):
         if most > whole.iterations:
             assert found.iterations == whole.iterations
             np.testing.assert_array_equal(found.value.w, whole.value.w)
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+def test_passes_go_on_where_the_last_call_ended(monkeypatch, thin, squared):
+    """How many passes one compiled call makes changes neither the answer nor their number."""
+    problem, gram = posed(60, 40, squared, C=0.1, thin=thin)
+    budget = Budget(tol=1e-6, max_iter=200)
+    together = DualDescent(3).run(problem, gram, budget, None)
+    monkeypatch.setattr(coordinate, "_BATCH", 1)
+    each = DualDescent(3).run(problem, gram, budget, None)
+    assert together.status is each.status
+    assert together.iterations == each.iterations > 10
+    assert np.array_equal(together.value.multipliers, each.value.multipliers)
+    np.testing.assert_allclose(each.value.w, gram.features().T @ each.value.multipliers, atol=1e-10)

@@ -67,6 +67,8 @@ from mercer.problems.linear import (
 from mercer.solvers.base import Budget, Solution, Status
 from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, linear_solver
 
+_SEEDS = 1 << 31
+"""Seeds of machines are smaller than this."""
 _SMALL = 1 << 14
 """Numbers in X up to which machines are fitted sooner than handed over to another thread."""
 
@@ -146,8 +148,12 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
 
     def _seeds(self, count: int) -> list[int]:
         """Return a seed for each of so many machines."""
-        random = check_random_state(self.random_state)
-        return [int(seed) for seed in random.randint(np.iinfo(np.int32).max, size=count)]
+        given = self.random_state
+        if isinstance(given, Integral) and given >= 0:
+            # Any numbers will do for the order of rows, and a generator takes long to make.
+            return [(int(given) + at) % _SEEDS for at in range(count)]
+        random = check_random_state(given)
+        return [int(seed) for seed in random.randint(_SEEDS - 1, size=count)]
 
     def _read_weights(self, X: Matrix, sample_weight: SampleWeights) -> _Weighted:
         """Return the rows whose weight is positive, their places and C times their weights."""
