@@ -44,6 +44,28 @@ def test_inner_products_give_scores_and_hardly_lose_digits(shape):
     np.testing.assert_allclose(found.scores, exact.scores[:, :3], atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(700, 300), (300, 700)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_few_directions_of_many_columns(shape, dtype):
+    random = np.random.RandomState(0)
+    X = (random.normal(size=shape) * np.linspace(3, 0.1, shape[1]) + 4.0).astype(dtype)
+    mean = X.mean(axis=0)
+    exact, found = centred_svd(X, mean, True), gram_components(X, mean, 4)
+    assert found.components.dtype == dtype
+    accuracy = 1e-10 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(found.variances, exact.variances[:4], rtol=accuracy)
+    np.testing.assert_allclose(found.components, exact.components[:4], atol=100 * accuracy)
+
+
+def test_directions_that_vary_alike_are_all_found():
+    """One vector at a time sees one direction of each variance."""
+    X = np.kron(np.eye(6), np.random.RandomState(0).normal(size=(60, 50)))
+    X = np.vstack([X, -X])
+    mean = X.mean(axis=0)
+    exact, found = centred_svd(X, mean, True), gram_components(X, mean, 12)
+    np.testing.assert_allclose(found.variances, exact.variances[:12], rtol=1e-10)
+
+
 def test_the_likeliest_dimension_is_that_of_the_signal():
     random = np.random.default_rng(1)
     X = random.normal(size=(500, 3)) @ random.normal(size=(3, 10)) * 3

@@ -9,9 +9,9 @@ residual: ``u`` is y − Xw with columns as they are stored, and r = u − mean(
 import numpy as np
 
 from mercer._fast.active_set import solve_definite
+from mercer._fast.dot_products import dense_product, sparse_product
 from mercer._fast.jit import jit, jit_sums
 from mercer._fast.piecewise import soft
-from mercer._fast.dot_products import dense_product, sparse_product
 from mercer._typing import Array, IntArray
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._fast.dot_products import add_dense, add_sparse, dense_product, sparse_product
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import soft
-from mercer._fast.dot_products import add_dense, add_sparse, dense_product, sparse_product
 from mercer._typing import Array, IntArray
 
 Pass = tuple[int, float]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mercer._fast.jit import jit
 from mercer._fast.dot_products import dense_product
+from mercer._fast.jit import jit
 from mercer._typing import Array, IntArray
 
 PERCEPTRON, WIDROW_HOFF = 0, 1

@@ -7,9 +7,9 @@ is linear while no row enters or leaves the loss, so that the last step ends at 
 import numpy as np
 
 from mercer._fast.active_set import solve_definite
+from mercer._fast.dot_products import add_sparse, sparse_product
 from mercer._fast.jit import jit
 from mercer._fast.piecewise import line_search, respond
-from mercer._fast.dot_products import add_sparse, sparse_product
 from mercer._typing import Array, Flags, IntArray
 
 _ROUNDING = 1e-14

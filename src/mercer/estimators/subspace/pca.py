@@ -46,10 +46,12 @@ _FLOATS = [np.float64, np.float32]
 
 _SMALL = 100
 """Rows and columns up to which a whole decomposition takes no longer than a choice."""
-_STEP, _MORE_STEPS, _EIGENVECTORS = 24, 130, 8
-"""Costs in products of numbers inside one large product: of one in a product with a vector, which
-waits for memory; the products that an iteration needs beyond two for each component; of m³ for the
-leading eigenvectors of an m × m matrix. From 337 × 1,558 to 9,000 × 1,100; ten directions alike."""
+_STEP, _LONG_STEP, _MORE_STEPS = 24, 72, 20
+"""Costs in products of numbers inside one large product: of one in a product with a vector, in a
+cache and from memory; and the steps that an iteration needs beyond two for each component. From
+306 × 690 to 6,418 × 1,319."""
+_IN_CACHE = 1 << 21
+"""Numbers that a cache still holds: 16 MB."""
 
 
 @parameters
@@ -393,9 +395,8 @@ def _choose(asked: str, X: Matrix, n_components: int | float | str | None) -> tu
         )
     count = 0 if n_components is None or isinstance(n_components, str) else n_components
     few = max(n, d) > _SMALL and 1 <= count < 0.2 * min(n, d)
-    short, long = min(n, d), max(n, d)
-    whole = short * long + _EIGENVECTORS * short * short
-    if few and whole <= _STEP * long * (2 * count + _MORE_STEPS):
+    step = _STEP if n * d <= _IN_CACHE else _LONG_STEP
+    if few and min(n, d) <= step * (2 * count + _MORE_STEPS):
         return "gram", (
             f"Eigenvectors of the inner products of the {min(n, d):,} "
             f"{'columns' if d <= n else 'rows'}: so few that their matrix costs less than the "
