@@ -27,6 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
         from benchmarks.regression import main as regression
 
         return regression(arguments[1:])
+    if arguments[:1] == ["mixed"]:
+        from benchmarks.mixed import main as mixed
+
+        return mixed(arguments[1:])
     if arguments[:1] == ["files"]:
         from benchmarks.files import main as files
 
@@ -35,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m benchmarks",
         description="List the benchmark jobs, or run one of them; sweep compares many "
         "machines, growth their times at sizes that double, accuracy scores on small tables, "
-        "regression errors on tables of numbers, files whole studies of tables.",
+        "regression errors on tables of numbers, mixed weights of columns, files whole studies.",
     )
     parser.add_argument("job", nargs="?", help="the job to run; without it, all jobs are listed")
     parser.add_argument("--repeats", type=positive(int), help="timed runs of each contender")

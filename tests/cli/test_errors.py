@@ -79,7 +79,7 @@ def bad_files(tmp_path):
         "empty.csv": "",
         "unnamed.csv": "a,b\n" + "1,2\n3,5\n" * 9,
         "infinite.csv": "a,y\n" + "".join(f"{i if i != 4 else 'inf'},{i % 2}\n" for i in range(30)),
-        "lonely.csv": "a,y\n" + "".join(f"{i},{'usual' if i else 'rare'}\n" for i in range(30)),
+        "lonely.csv": "a,y\n" + "".join(f"{i * i},{'usual' if i else 'rare'}\n" for i in range(30)),
         "constant.csv": "a,y\n" + "".join(f"{i},1\n" for i in range(20)),
         "short.csv": "a,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(6)),
         "ragged.csv": "a,y\n" + "1,2\n" * 9 + "1,2,3\n",

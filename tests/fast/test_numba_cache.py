@@ -56,6 +56,39 @@ EXERCISES = {
         _fast.exponentials.single(np.zeros(3, dtype=np.float32))
         _fast.exponentials.double(np.zeros(3))
     """,
+    "column_products": """
+        import numpy as np
+        from mercer import PCA, Ridge, _fast
+
+        random = np.random.default_rng(0)
+        for dtype in (np.float64, np.float32):
+            X = random.normal(size=(4000, 12)).astype(dtype)
+            Ridge().fit(X, X[:, 0])
+            # Columns that nearly depend on each other are refined.
+            X[:, 1] = X[:, 0] + dtype(1e-4) * X[:, 1]
+            Ridge(alpha=1e-6).fit(X, X[:, 0])
+        stride, rows = _fast.column_products.STRIDE, _fast.column_products.ROWS
+        room = np.zeros(stride * rows), np.zeros(stride * stride)
+        _fast.column_products._add_square(*room, np.uint64(4), np.uint64(8))
+    """,
+    "dot_products": """
+        import numpy as np
+        from mercer import _fast
+
+        row, w, at = np.ones(3), np.ones(3), np.arange(3, dtype=np.int32)
+        _fast.dot_products.dense_product(row, w)
+        _fast.dot_products.add_dense(row, 1.0, w)
+        _fast.dot_products.sparse_product(row, at, 0, 3, w)
+        _fast.dot_products.add_sparse(row, at, 0, 3, 1.0, w)
+    """,
+    "shifted": """
+        import numpy as np
+        from mercer import GridSearchCV, KernelRidge
+
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        grid = {"alpha": [0.1, 1.0], "gamma": [0.5, 1.0]}
+        GridSearchCV(KernelRidge(kernel="rbf"), grid).fit(X, X[:, 0])
+    """,
     "box_ascent": """
         import numpy as np
         from mercer import SVC

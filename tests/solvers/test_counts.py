@@ -77,7 +77,8 @@ def test_working_sets(n, memory, kind, C, tol, steps, rounds):
     assert few(found.statistics.iterations, steps)
     assert few(details["rounds"], rounds)
     assert 1 <= details["refreshes"] <= 8
-    assert details["misses"] >= np.count_nonzero(found.value) / 2
+    if n > 300 or memory < 1 << 20:  # else one block has everything, and needs no cached rows
+        assert details["misses"] >= np.count_nonzero(found.value) / 2
     assert not details["nonconvex"]
 
 

@@ -48,6 +48,13 @@ def test_answers_have_the_gap_that_was_asked_for(seed, n, columns, ridge, dense)
     assert found.dual_feasibility <= 1e-12
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_class_of_one_or_two_rows_stays_in_play(seed):
+    X, signs = drawn(seed, 5, 16)
+    system = RidgedFactor.of(X * 0.7 ** np.arange(16), 1e-3)
+    assert nearest_points(system, signs, 1e-6) is not None
+
+
 @pytest.mark.parametrize("n", [300, 1200])
 def test_answers_are_those_of_the_box_qp(n):
     X, signs = drawn(1, n, 3)

@@ -386,22 +386,14 @@ def test_nothing_to_do():
     assert alone.status == "optimal"
 
 
-@pytest.mark.parametrize(("C", "some_in_float32"), [(1.0, True), (1000.0, False)])
-def test_float64_has_the_last_word_where_it_decides(C, some_in_float32):
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_float64_has_the_last_word(C):
     X, problem = classifier(4000, C)
     answer = solve(problem, rows_of(RBF(gamma=0.5), X), Budget(tol=1e-3, gap=1e-3))
     f = Gram(RBF(gamma=0.5), X).dense() @ problem.coefficients(answer.value, len(X))
-    off = np.abs(answer.f - f)
-    assert off.max() <= 2e-5 * C
-    exact = off <= 1e-11 * C
-    assert (not exact.all()) == some_in_float32
-    beta = answer.value
-    top, bottom = problem.extremes(beta, f)[0]
+    assert np.abs(answer.f - f).max() <= 1e-11 * C
+    top, bottom = problem.extremes(answer.value, f)[0]
     assert violation(answer) == pytest.approx(top - bottom, abs=1e-10 * C)
-    F = problem.p - f
-    nearly = ((beta < problem.hi) & (bottom - 1e-3 < F)) | ((beta > problem.lo) & (top + 1e-3 > F))
-    assert exact[nearly].all()
-    assert top - bottom <= 1e-3
 
 
 def test_few_rounds_solve_all_that_fit_a_working_set():

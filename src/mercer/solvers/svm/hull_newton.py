@@ -261,8 +261,13 @@ def _first_point(system: RidgedSystem, signs: Array) -> HullPoint:
 
 
 def _active(point: HullPoint, signs: Array) -> Flags:
-    """Return the rows within their margin."""
-    return np.asarray(_slack(point, signs) > 0)
+    """Return the rows within their margin; of each class the nearest one, if no other."""
+    slack = _slack(point, signs)
+    active = slack > 0
+    for side in (signs > 0, signs <= 0):
+        if not active[side].any():
+            active |= side & (slack >= slack[side].max())
+    return np.asarray(active)
 
 
 def _slack(point: HullPoint, signs: Array) -> Array:

@@ -35,9 +35,6 @@ STRIP = 128
 """Rows of a working set's block that one thread computes in one go."""
 BLOCK_STEPS = 50_000
 """Most steps in one compiled call, so that time limits and Ctrl-C are heard."""
-FAR = 16.0
-"""Columns that are left alone stay in float32 where they are farther from leaving their bounds than
-this many times what float32 was seen to be off by: its errors differ little between columns."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,6 @@ class _Active:
     def __init__(self, problem: BoxQP, cache: RowProducts, beta: Array, f: Array) -> None:
         self.problem, self.cache = problem, cache
         self.f = f[cache.columns]
-        self.left: list[tuple[IntArray, Array, Array]] = []
-        """Columns that were dropped, with their f of then and the coefficients of all rows."""
         self._pack(beta)
 
     def _pack(self, beta: Array) -> None:
@@ -91,7 +86,6 @@ class _Active:
             self.cache.restart(columns, precise)
             self._pack(beta)
         self.f = f[columns]
-        self.left.clear()
 
     def unpack(self, beta: Array) -> None:
         beta[self.variables] = self.beta
@@ -117,11 +111,9 @@ class _Active:
             return
         self.unpack(beta)
         working = self.variables[self.working]
-        keep, columns = np.flatnonzero(mark), self.cache.columns
-        then = self.problem.coefficients(beta, self.cache.count)
-        self.left.append((columns[~mark], self.f[~mark], then))
+        keep = np.flatnonzero(mark)
         self.f = self.f[keep]
-        self.cache.restart(columns[keep], self.cache.precise)
+        self.cache.restart(self.cache.columns[keep], self.cache.precise)
         self._pack(beta)
         place = np.full(len(beta), -1, np.intp)
         place[self.variables] = np.arange(len(self.variables))
@@ -179,8 +171,6 @@ class _WorkingSetRun:
                 if violation <= max(tol, self.floor) or waiting > patience or status:
                     if not exact:
                         active.unpack(self.beta)
-                        if not self.refreshes and active.left and not self.precise:
-                            self.look(active)
                         violation, objective = self.check()
                         better = violation < 0.7 * best_violation or (
                             objective < best_objective - 1e-9 * abs(best_objective)
@@ -344,52 +334,8 @@ class _WorkingSetRun:
             self.precise = True
             self.resize(self.size)
 
-    def look(self, active: _Active) -> None:
-        """Compute f in float64 where it decides, and elsewhere if float32 will not do.
-
-        Columns that were dropped sit at bounds that they are far from leaving, and need not be
-        known to the last digit. How far off float32 is, is seen on the others.
-        """
-        problem, columns = self.problem, active.cache.columns
-        rows = problem.coefficients(self.beta, self.n)
-        inside = np.flatnonzero(rows[columns])
-        outside = np.setdiff1d(np.flatnonzero(rows), columns, assume_unique=True)
-        part = self.double.take(columns)
-        f = part.multiply_columns(inside, rows[columns[inside], None])[:, 0]
-        f += self.double.take(columns, outside).multiply(rows[outside, None])[:, 0]
-        self.exact_f[columns] = f
-        self.exact_rows = rows
-        self.refreshes += 1
-        off = FAR * float(np.abs(f - active.f).max())
-        others = np.concatenate([dropped for dropped, _, _ in active.left])
-        if not self.is_settled(active, rows, off, others):
-            used = np.flatnonzero(rows)
-            rest = self.double.take(others, used).multiply(rows[used, None])
-            self.exact_f[others] = rest[:, 0]
-
-    def is_settled(self, active: _Active, rows: Array, off: float, others: IntArray) -> bool:
-        """Compute f in float32 at columns that were dropped; tell whether that settles the matter.
-
-        It does if nothing that is off by ``off`` there could change the violation, or the gap by
-        more than is allowed.
-        """
-        problem, gap = self.problem, self.budget.gap
-        price = off * problem.room
-        # pᵀβ is above both values that the gap is between, so that this cannot come out well.
-        if self.nonconvex or price > gap * abs(float(problem.p @ self.beta)):
-            return False
-        for dropped, then, before in active.left:
-            moved = np.flatnonzero(rows - before)
-            change = (rows - before)[moved, None]
-            self.exact_f[dropped] = then + self.single.take(dropped, moved).multiply(change)[:, 0]
-        violation, _ = self.check()
-        if violation > self.budget.tol or np.isin(others, self._needed(off)).any():
-            return False
-        found = problem.gap(self.beta, self.exact_f)
-        return found.gap + price <= gap * found.scale
-
     def check(self) -> tuple[float, float]:
-        """Return the violation and the objective of beta over all variables."""
+        """Return the violation and the objective of beta over all variables, in float64."""
         problem = self.problem
         rows = problem.coefficients(self.beta, self.n)
         change = rows - self.exact_rows
