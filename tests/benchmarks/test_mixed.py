@@ -18,7 +18,7 @@ def test_a_row_for_a_table(tmp_path, capsys):
     (folder / "mpg.csv").write_text("\n".join(lines))
     before = contest.POWERS, contest.MOST_COLUMNS
     assert main(["mixed", "--data", str(tmp_path), "--only", "auto_mpg"]) == 0
-    assert (contest.POWERS, contest.MOST_COLUMNS) == before
+    assert before == (contest.POWERS, contest.MOST_COLUMNS)
     *_, row = capsys.readouterr().out.strip().splitlines()
     name, size, equal, learnt, _, _ = (cell.strip() for cell in row.strip("| ").split("|"))
     assert (name, size) == ("auto_mpg", "60 × 3")
