@@ -12,9 +12,10 @@ def test_a_row_for_a_table(tmp_path, capsys):
     folder.mkdir(parents=True)
     lines = ["mpg,weight,noise,origin,name"]
     for i in range(60):
-        weight, noise = random.normal(size=2)
+        weight, noise, rest = random.normal(size=3)
         origin = "ab"[i % 2]
-        lines.append(f"{weight + (origin == 'a'):.4f},{weight:.4f},{noise:.4f},{origin},car {i}")
+        mpg = weight + (origin == "a") + 0.2 * rest
+        lines.append(f"{mpg:.4f},{weight:.4f},{noise:.4f},{origin},car {i}")
     (folder / "mpg.csv").write_text("\n".join(lines))
     before = contest.POWERS, contest.MOST_COLUMNS
     assert main(["mixed", "--data", str(tmp_path), "--only", "auto_mpg"]) == 0

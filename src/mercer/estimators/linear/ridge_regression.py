@@ -29,7 +29,12 @@ from mercer.estimators.linear.reading import QuickReading, quiet_blas
 from mercer.estimators.linear.sparse import SHARPNESS, warn_unfinished
 from mercer.estimators.state import LINEAR, check_weights
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.linalg.column_products import column_products, residual_products, suit_products
+from mercer.linalg.column_products import (
+    MOST_COLUMNS,
+    column_products,
+    residual_products,
+    suit_products,
+)
 from mercer.problems.certificate import Certificate
 from mercer.problems.elastic_net import LassoAnswer, LassoProblem, in_units
 from mercer.solvers.base import Budget, Solver, Statistics, Status
@@ -187,6 +192,8 @@ class Ridge(
         alpha, began = float(self._read_alphas(1)[0]), perf_counter()
         if alpha == 0.0 or not suit_products(X) or X.shape[0] < X.shape[1]:
             return False
+        if X.dtype == np.float64 and X.shape[1] >= MOST_COLUMNS:
+            return False  # BLAS has no less work in one pass, and more new memory
         found = column_products(X, y[:, None], self.fit_intercept)
         if not found.sum_of_squares <= LARGEST_SQUARES:
             return False  # where numbers that are not finite are refused
