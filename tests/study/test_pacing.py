@@ -124,3 +124,15 @@ def test_a_limit_bounds_other_methods_and_their_rows_say_so(monkeypatch):
     assert skipped.reason.startswith("not tried: a fold takes about ")
     assert "sleeper" in repr(found)
     assert skipped.reason in found._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore:GridSearchCV reached its time limit")
+def test_searches_that_time_ended_are_one_note():
+    plan = make_plan("heart", None, machine="svc")
+    folds, notes = comparison._folds(plan, 3, 0), []
+    run = TunedMachine(plan, Judge.of(plan.table, folds, None, 0), notes, False)
+    for train, test in folds:
+        run.fold(train, test, 1e-3)
+    (note,) = set(notes)
+    assert note.startswith("svc had no time for its whole grid in some folds")
+    assert "--time-limit" in note

@@ -142,8 +142,14 @@ class TunedMachine:
                 fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
                 notes=notes, scoring=self.judge.scoring, score=self.judge.score,
             )  # fmt: skip
-        # Each fold has weights of its own: a list of them all would hide the other notes.
-        self.notes.extend(note for note in notes if not note.startswith(PARTS))
+        # Each fold has its own weights and counts: a list of them all would hide the other notes.
+        ended = f"{type(search).__name__} reached its time limit"
+        self.notes.extend(note for note in notes if not note.startswith((PARTS, ended)))
+        if any(note.startswith(ended) for note in notes):
+            self.notes.append(
+                f"{self.name} had no time for its whole grid in some folds, and may do better with "
+                "more of it (--time-limit)."
+            )
         if search.cv_results_["skipped"].any() and seconds is None:
             raise KeyboardInterrupt  # Ctrl-C reached the search first
         return self.judge.ask(search.best_estimator_, fold.rows(test))
