@@ -77,8 +77,9 @@ def test_working_sets(n, memory, kind, C, tol, steps, rounds):
     assert few(found.statistics.iterations, steps)
     assert few(details["rounds"], rounds)
     assert 1 <= details["refreshes"] <= 8
-    if n > 300 or memory < 1 << 20:  # else one block has everything, and needs no cached rows
-        assert details["misses"] >= np.count_nonzero(found.value) / 2
+    # Where one block holds all that are in play, no rows are asked of the cache.
+    one_block = n == 300 and memory > 1 << 20 and details["misses"] == 0
+    assert one_block or details["misses"] >= np.count_nonzero(found.value) / 2
     assert not details["nonconvex"]
 
 

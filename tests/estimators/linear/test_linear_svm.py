@@ -345,3 +345,11 @@ def test_the_least_price_of_errors_still_gives_the_right_weights(loss, rows):
         slopes = np.sign(beyond) if loss == "epsilon_insensitive" else 2 * beyond
         np.testing.assert_allclose(model.coef_, C * X.T @ slopes, rtol=0, atol=2e-4 * C * rows)
         np.testing.assert_allclose(model.intercept_, C * slopes.sum(), rtol=2e-4)
+
+
+def test_seeds_that_numpy_refuses_are_refused():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    for seed in (-1, 2**32):
+        with pytest.raises(ValueError):  # noqa: PT011
+            LinearSVC(loss="hinge", random_state=seed).fit(X, y)
+    LinearSVC(loss="hinge", random_state=2**32 - 1).fit(X, y)

@@ -69,6 +69,8 @@ from mercer.solvers.linear.coordinate import ClassDescent, ColumnDescent, linear
 
 _SEEDS = 1 << 31
 """Seeds of machines are smaller than this."""
+_LARGEST_SEED = 1 << 32
+"""NumPy refuses seeds from here on."""
 _SMALL = 1 << 14
 """Numbers in X up to which machines are fitted sooner than handed over to another thread."""
 
@@ -149,7 +151,7 @@ class _LinearMachine(QuickReading, _LinearParameters, JudgedFunctions):
     def _seeds(self, count: int) -> list[int]:
         """Return a seed for each of so many machines."""
         given = self.random_state
-        if isinstance(given, Integral) and given >= 0:
+        if isinstance(given, Integral) and 0 <= given < _LARGEST_SEED:
             # Any numbers will do for the order of rows, and a generator takes long to make.
             return [(int(given) + at) % _SEEDS for at in range(count)]
         random = check_random_state(given)

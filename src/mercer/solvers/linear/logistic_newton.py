@@ -25,7 +25,7 @@ _BIAS_SHARPNESS, _ROUNDING = 1e-6, 1e-15
 _ROUGHEST_BIAS, _ROUGH_BIAS = 1e-4, 1e-3
 """The same on the way, where a share of the largest slope of the weights is enough: steps are as
 many with a sharper one."""
-_ROUGHEST_BY_SECANTS, _ROUGH_BY_SECANTS = 1e-3, 3e-2
+_ROUGHEST_BY_SECANTS, _ROUGH_BY_SECANTS = 1e-3, 2e-2
 """The same for steps by secants: a sixth of all looks at the rows less, and hardly more steps."""
 _SECANT_STEPS, _NEWTON_STEPS = 60, 40
 """Steps by secants, of two passes over the data each, before Newton's method takes over, and what
