@@ -63,7 +63,8 @@ def test_the_vote_leaves_out_what_is_worse_than_noise():
 
 
 def test_of_those_that_differ_by_noise_the_closest_vote():
-    signs = np.where(Z[:, :1] + RANDOM.normal(size=(60, 1)) > 0, 1.0, -1.0)
+    noise = np.random.default_rng(5).normal(size=(60, 1))
+    signs = np.where(Z[:, :1] + 3 * noise > 0, 1.0, -1.0)
     race = Contest([Z], signs, area_under_curve, math.inf)
     race.run()
     first, *others = race.voters(4)
@@ -71,11 +72,42 @@ def test_of_those_that_differ_by_noise_the_closest_vote():
     errors = [float(((entry.left_out - signs) ** 2).mean()) for entry in others]
     assert errors == sorted(errors)
     # By their areas alone others would have come first: this is about closeness.
-    near = [e for e in race.voters(100) if not e.candidate.learnt]
-    assert [e.judged.score for e in near] != sorted((e.judged.score for e in near), reverse=True)
-    left_out = [e for e in near if e not in race.voters(4) and e is not first]
-    assert left_out
-    assert max(e.judged.closeness for e in left_out) <= min(e.judged.closeness for e in others)
+    scores = [entry.judged.score for entry in race.voters(100)]
+    assert scores != sorted(scores, reverse=True)
+
+
+def test_the_vote_is_of_different_kernels_with_equal_and_with_other_weights():
+    noise = np.random.default_rng(7).normal(size=(60, 1))
+    noisy = Contest([Z], noise, squared_error, math.inf, unseen=True)
+    noisy.run()
+    equal_ones = sum(e.candidate.has_equal_weights for e in noisy.voters(100))
+    for most in (1, 2, 5, 100):
+        voters = noisy.voters(most)
+        kinds = [(e.candidate.kernel, e.candidate.has_equal_weights) for e in voters]
+        assert len(set(kinds)) == len(voters) <= most
+        assert voters[0] is noisy.entries[0]
+        assert sum(equal for _, equal in kinds) >= min(most // 2, equal_ones)
+    everyone = noisy.voters(100)
+    for voter in everyone[1:]:
+        kind = (voter.candidate.kernel, voter.candidate.has_equal_weights)
+        alike = [
+            e for e in noisy.entries
+            if (e.candidate.kernel, e.candidate.has_equal_weights) == kind
+        ]  # fmt: skip
+        assert voter.judged.closeness == max(e.judged.closeness for e in alike)
+    # Some that are closer to the targets stand back for a kernel that has no voter yet.
+    closest = sorted(noisy.entries, key=lambda e: -e.judged.closeness)[: len(noisy.voters(5))]
+    assert set(map(id, closest)) != set(map(id, noisy.voters(5)))
+
+
+def test_equal_weights_vote_where_others_are_closer_by_noise():
+    noise = np.random.default_rng(6).normal(size=(60, 1))
+    found = contest(Y=np.sign(Z[:, :1]) + 3 * noise)
+    found.run()
+    assert not found.entries[0].candidate.has_equal_weights
+    closest = sorted(found.entries[1:], key=lambda e: -e.judged.closeness)[:4]
+    assert not any(e.candidate.has_equal_weights for e in closest)
+    assert sum(e.candidate.has_equal_weights for e in found.voters(5)) == 2
 
 
 def test_many_rows_are_judged_through_landmarks(monkeypatch):

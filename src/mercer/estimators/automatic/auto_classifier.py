@@ -37,8 +37,9 @@ class AutoClassifier(ClassifierMixin, AutoMachine):
     from all others, ranks contend too. Then the weights of columns are learnt from the errors of
     rows that were left out; each third of the rows judges weights that were learnt from the others.
     The vote is the mean of the best one and of those with the least squared errors that are behind
-    it by no more than two standard errors of the difference; a and b are the most likely ones for
-    values of rows that were left out.
+    it by no more than two standard errors of the difference, each kernel once with equal weights of
+    the columns and once with others; a and b are the most likely ones for values of rows that were
+    left out.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ class AutoRegressor(RegressorMixin, AutoMachine):
     and linear kernels contend over p, width and penalty, all by exact leave-one-out from one
     eigendecomposition each (through landmarks beyond 600 rows); then the weights of columns are
     learnt from the errors of rows that were left out. Those vote that are behind the best by no
-    more than two standard errors of the difference, half of them with learnt weights at most.
+    more than two standard errors of the difference, each kernel once with equal weights of the
+    columns and once with others, half of them with learnt weights at most.
 
     Parameters
     ----------

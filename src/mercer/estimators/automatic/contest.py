@@ -97,6 +97,11 @@ class Candidate:
     width: float = 1.0
     learnt: bool = False
 
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all columns count alike."""
+        return self.power == 0 and not self.learnt
+
     def wider(self, factor: float) -> Candidate:
         """Return the same with another width."""
         return Candidate(self.coding, self.power, self.kernel, self.width * factor)
@@ -304,7 +309,10 @@ class Contest:
         """Return the best one, and a few more whose distance to it may be noise.
 
         Of these the closest to the targets come first: areas under curves differ by luck where they
-        are near each other, and squared errors say more of what they do not see.
+        are near each other, and squared errors say more of what they do not see. Voters that err on
+        different rows are worth more than the best few, which are nearly the same: each kernel
+        takes part once with equal weights of the columns and once with others, and half of the
+        places are for equal weights, which cannot be wrong about what counts.
 
         Learnt weights that have seen the answers that judge them look better than they are: they
         make up half of the vote at most.
@@ -312,10 +320,16 @@ class Contest:
         best, *others = self.entries
         near = [entry for entry in others if _may_be_as_good(entry.judged, best.judged)]
         near = [best, *sorted(near, key=lambda entry: -entry.judged.closeness)]
-        if self._unseen:
-            return near[:most]
-        learnt = [entry for entry in near if entry.candidate.learnt][: (most + 1) // 2]
-        return [entry for entry in near if not entry.candidate.learnt or entry in learnt][:most]
+        if not self._unseen:
+            learnt = [entry for entry in near if entry.candidate.learnt][: (most + 1) // 2]
+            near = [entry for entry in near if not entry.candidate.learnt or entry in learnt]
+        kinds: dict[tuple[str, bool], Entry] = {}
+        for entry in near:
+            kinds.setdefault((entry.candidate.kernel, entry.candidate.has_equal_weights), entry)
+        varied = list(kinds.values())
+        equal = [entry for entry in varied if entry.candidate.has_equal_weights][: most // 2]
+        rest = [entry for entry in varied if entry not in equal][: most - len(equal)]
+        return [entry for entry in varied if entry in equal or entry in rest]
 
     def _grow(self) -> None:
         """Go on to wider or narrower kernels while the best one is at the end of its widths."""
