@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         dot_products as dot_products,
         exponentials as exponentials,
         forced_moves as forced_moves,
+        gaussian_factors as gaussian_factors,
         kinked_loss as kinked_loss,
         kmers as kmers,
         lasso as lasso,
