@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer import _fast
 from mercer._typing import Array, Object, Parameter
 from mercer.kernels.graphs.graph_points import Codes, Graphs, Integers
 from mercer.kernels.graphs.label_codes import label_codes
@@ -30,16 +32,22 @@ def read_networkx(
 
     The names are those of attributes, None for labels or weights that are not wanted.
     """
-    read = _plain(items) or _any_kind(items)
-    starts = _starts(read.sizes)
-    counts = np.fromiter(map(len, read.rows), dtype=np.int64, count=len(read.rows))
-    arc_starts = _starts(counts)
-    wanted = edge_label is not None or weight is not None
-    # Most edges have no attributes: they are looked at, and none is kept.
-    edges = read.edges() if wanted else []
+    numbered = _numbered(items)
+    if numbered is not None:
+        sizes, nodes, counts, targets = numbered
+        edges: list[Any] = []
+    else:
+        read = _plain(items) or _any_kind(items)
+        sizes, nodes = np.array(read.sizes, dtype=np.int64), read.nodes
+        counts = np.fromiter(map(len, read.rows), dtype=np.int64, count=len(read.rows))
+        wanted = edge_label is not None or weight is not None
+        # Most edges have no attributes: they are looked at, and none is kept.
+        edges = read.edges() if wanted else []
+    starts, arc_starts = _starts(sizes), _starts(counts)
     try:
-        targets = np.fromiter(read.ends(), dtype=np.int64, count=int(arc_starts[-1]))
-        labels = _codes(read.nodes, label, starts, owner)
+        if numbered is None:
+            targets = np.fromiter(read.ends(), dtype=np.int64, count=int(arc_starts[-1]))
+        labels = _codes(nodes, label, starts, owner)
         edge_labels = _codes(edges, edge_label, arc_starts[starts], owner)
         weights = _weights(edges, weight, len(targets))
     except (TypeError, ValueError):
@@ -47,6 +55,62 @@ def read_networkx(
     if labels is None or edge_labels is None or not np.isfinite(weights).all():
         return None
     return _in_order(Graphs(starts, labels, arc_starts, targets, weights, edge_labels))
+
+
+class _Numbered(NamedTuple):
+    """Graphs whose nodes are 0, 1, 2 … in this order and whose edges have no attributes."""
+
+    sizes: Integers
+    nodes: list[Any]
+    """The attributes of each node."""
+    counts: Integers
+    """The number of neighbours of each node."""
+    targets: Integers
+    """The neighbours of all nodes."""
+
+
+def _numbered(items: Sequence[Object]) -> _Numbered | None:
+    """Return graphs as most are; None where one of them is not so."""
+    nodes, rows = _kept(items)
+    if not rows or not _is_numbered(nodes[0], rows[0]):
+        return None  # the others are most likely no different
+    numbers = {size: list(range(size)) for size in set(map(len, nodes))}
+    if any(list(given) != numbers[len(given)] for given in nodes):
+        return None
+    try:
+        # One call turns all dictionaries to bytes, and says no to what is no plain dictionary.
+        data = np.frombuffer(marshal.dumps(rows, 2), dtype=np.uint8)
+    except ValueError:
+        return None
+    sizes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(nodes))
+    layout = _fast.adjacency_bytes
+    total = int(sizes.sum())
+    left = len(data) - layout.HEAD - layout.GRAPH * len(rows) - layout.ENTRY * total
+    arcs, rest = divmod(left, layout.ENTRY)
+    if arcs < 0 or rest:
+        return None
+    counts, targets = np.empty(total, dtype=np.int64), np.empty(arcs, dtype=np.int64)
+    if not layout.read_neighbours(data, sizes, counts, targets):
+        return None
+    return _Numbered(sizes, _values(nodes), counts, targets)
+
+
+def _kept(items: Sequence[Object]) -> tuple[list[Any], list[Any]]:
+    """Return the dictionaries of nodes and of neighbours; empty lists where some are no such.
+
+    They are where networkx keeps them: its views of them cost more than to read them.
+    """
+    kept = [vars(graph) for graph in items]
+    nodes = [held.get("_node") for held in kept]
+    rows = [held.get("_adj") for held in kept]
+    return (nodes, rows) if {*map(type, nodes), *map(type, rows)} <= {dict} else ([], [])
+
+
+def _is_numbered(nodes: dict[Any, Any], rows: dict[Any, Any]) -> bool:
+    """Tell whether one graph has numbers for names, and edges without attributes."""
+    return list(nodes) == list(range(len(nodes))) and not any(
+        any(row.values()) for row in rows.values()
+    )
 
 
 class _Dictionaries(NamedTuple):
@@ -94,11 +158,8 @@ class _Dictionaries(NamedTuple):
 
 def _plain(items: Sequence[Object]) -> _Dictionaries | None:
     """Return what graphs hold that are made of dictionaries alone; None for any other."""
-    kept = [vars(graph) for graph in items]
-    # They are where networkx keeps them, and its views of them cost more than to read them.
-    nodes = [held.get("_node") for held in kept]
-    rows = [held.get("_adj") for held in kept]
-    if not {*map(type, nodes), *map(type, rows)} <= {dict}:
+    nodes, rows = _kept(items)
+    if not rows:
         return None
     names = list(chain.from_iterable(nodes))
     sizes = list(map(len, nodes))
