@@ -10,7 +10,7 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 _LIST, _DICT, _INT, _END = ord("["), ord("{"), ord("i"), ord("0")
-"""How Python's marshal begins a list, a dictionary and an integer of 32 bits, and ends a dictionary."""
+"""How Python's marshal begins a list, a dictionary and a 32-bit integer, and ends a dictionary."""
 HEAD, GRAPH, ENTRY = 5, 2, 7
 """Bytes of a list without its items, of a dictionary without its own, and of a number with an empty
 dictionary."""
@@ -57,7 +57,7 @@ def read_neighbours(data: Bytes, sizes: Integers, counts: Integers, targets: Int
 
 
 @jit
-def _number(data: Bytes, at: int) -> int:
+def _number(data: Bytes, at: int) -> Any:
     """Return the integer of 32 bits, the low byte first, behind a mark."""
     value = (
         np.int64(data[at + 1])

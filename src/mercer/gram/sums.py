@@ -109,7 +109,7 @@ def weighted_features(gram: SumGram, weights: Array) -> GramMatrix | None:
     used = np.flatnonzero(weights > 0)
     if not len(used):
         return None
-    part = gram if len(used) == len(weights) else SumGram([gram.terms()[m] for m in used])
+    part = gram if len(used) == len(weights) else SumGram([gram.terms()[m] for m in used.tolist()])
     stacked = part.stacked()
     if stacked is None or stacked.shape[1] >= stacked.shape[0]:
         return None

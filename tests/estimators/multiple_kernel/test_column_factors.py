@@ -79,3 +79,14 @@ def test_few_rows_are_held_as_factors_too(method):
     found = learn_weights(kernels, X, X[:, 0] > 0.2, method)
     assert found.certificate.relative_gap < 1e-7
     assert found.shares.argmax() == 0
+
+
+@pytest.mark.parametrize(("seed", "gamma"), [(0, 0.05), (1, 0.3)])
+def test_nearest_points_of_many_rows_have_a_small_gap(seed, gamma):
+    """Factors that left 1e-12 of the trace had 2e-7 and more."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(1500, 20))
+    y = X[:, 0] + X[:, 1] + 0.5 * random.normal(size=1500) > 0
+    kernels = [RBF(gamma=gamma).on(j) for j in range(20)]
+    found = learn_weights(kernels, X, y, "easymkl", balance=0.0055, normalise=False)
+    assert found.certificate.relative_gap < 3e-8

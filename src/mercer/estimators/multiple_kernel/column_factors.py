@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ _RANK = 64
 RBF kernels of one column have factors of 15 to 30."""
 LEFT = 1e-12
 """What a factor may leave of the trace, as a share: less than gaps can tell."""
+_GAUSSIAN_LEFT = 1e-14
+"""The same for Gaussians of one column, whose last columns cost next to nothing: with 1e-12 wide
+ones had gaps of 4e-7."""
 _FACTORED = 500
 """Rows up to which a matrix costs less than a search for its factor."""
 _FEW = 100
@@ -91,7 +94,7 @@ def _(kernel: On, points: Points) -> GaussianColumn | None:
 @gaussian_column.register
 def _(kernel: RBF, points: Points) -> GaussianColumn | None:
     leaf = points.leaves.get(kernel.encoder)
-    values = getattr(leaf, "values", None)
+    values: Any = getattr(leaf, "values", None)
     plain = type(values) is np.ndarray and values.dtype == np.float64 and values.shape[1] == 1
     if not plain or kernel.scales is not None:
         return None
@@ -110,7 +113,7 @@ def _gaussian_factors(columns: Sequence[GaussianColumn]) -> Factors:
         np.array([column.x for column in columns]),
         np.array([column.rate for column in columns]),
         most,
-        LEFT,
+        _GAUSSIAN_LEFT,
         F,
         ranks,
     )

@@ -36,8 +36,9 @@ _RANK = 1e-13
 """Eigenvalues of the matrix of alignments up to this share of the largest are rounding."""
 _WIDE = 1.0
 """Features for each row from which on nearest points are found on the matrix."""
-_TOL = 1e-6
-"""The relative gap of the problems of EasyMKL, whose multipliers the weights are made of."""
+_TOL, _NEWTON_TOL = 1e-6, 5e-8
+"""The relative gap of the problems of EasyMKL, whose multipliers the weights are made of: by the
+box QP, and by Newton's method, which has it for a step more."""
 
 
 class RuleWeights(NamedTuple):
@@ -130,7 +131,7 @@ def _nearest_points(gram: SumGram, problems: Sequence[BoxQP], balance: float) ->
             system = RidgedMatrix(K, balance)
 
         def task(j: int) -> None:
-            found[j] = nearest_points(system, problems[j].hi + problems[j].lo, _TOL)
+            found[j] = nearest_points(system, problems[j].hi + problems[j].lo, _NEWTON_TOL)
 
         _parallel.run(task, range(len(problems)), _parallel.thread_count())
     left = [j for j, beta in enumerate(found) if beta is None]
