@@ -108,6 +108,19 @@ EXERCISES = {
         explain(machine, wide[:2])
         explain(machine, wide[:2], game="interventional", background=wide[2:5])
     """,
+    "gaussian_factors": """
+        import numpy as np
+        from mercer import RBF, learn_weights
+
+        X = np.random.default_rng(0).normal(size=(120, 2))
+        learn_weights([RBF(gamma=1.0).on(0), RBF(gamma=1.0).on(1)], X, X[:, 0] > 0)
+    """,
+    "adjacency_bytes": """
+        import networkx
+        from mercer import WeisfeilerLehman
+
+        WeisfeilerLehman(1)([networkx.path_graph(3)])
+    """,
     "forced_moves": """
         import numpy as np
         from mercer import SVC, leave_one_out

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mercer._fast import (
         active_set as active_set,
+        adjacency_bytes as adjacency_bytes,
         alignment as alignment,
         alignment_slopes as alignment_slopes,
         box_ascent as box_ascent,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         dot_products as dot_products,
         exponentials as exponentials,
         forced_moves as forced_moves,
+        gaussian_factors as gaussian_factors,
         kinked_loss as kinked_loss,
         kmers as kmers,
         lasso as lasso,

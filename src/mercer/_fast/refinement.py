@@ -70,11 +70,11 @@ def count_keys(
     """
     rows = keys.shape[0]
     slots = 1
-    while slots < 2 * known.size:
+    while 4 * slots < 5 * known.size:  # four in five are full at most, and few are far from home
         slots *= 2
     mask = np.uint64(slots - 1)
     table = np.full(slots, -1, dtype=indices.dtype)
-    seen = np.full(known.size, -1, dtype=indices.dtype)
+    seen = np.empty(known.size, dtype=indices.dtype)  # where a column has its last entry
     columns = 0
     filled = 0
     for part in range(starts.size - 1):
@@ -91,6 +91,7 @@ def count_keys(
                     column = columns
                     table[slot] = column
                     known[column] = key
+                    seen[column] = -1
                     columns += 1
                 at = seen[column]
                 if at >= begin:

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 from scipy.linalg import get_blas_funcs
 
 from mercer import _fast
-from mercer._typing import Array, Index, Rows
+from mercer._typing import Array, Index, IntArray, Rows
 from mercer.exceptions import InvalidInput
 from mercer.gram.base import Definite, GramMatrix, placed
 from mercer.gram.feature_gram import FeatureGram
@@ -26,16 +26,18 @@ class SumGram(GramMatrix):
     ----------
     terms : sequence of GramMatrix
         Matrices of the same shape; at least one.
+    stacked : array of shape (rows, features), optional
+        The features of all terms side by side, where somebody has them.
     """
 
-    def __init__(self, terms: Sequence[GramMatrix]) -> None:
+    def __init__(self, terms: Sequence[GramMatrix], stacked: Array | None = None) -> None:
         shapes = sorted({term.shape for term in terms})
         if len(shapes) != 1:
             raise InvalidInput(
                 "SumGram: the terms of a sum have to be matrices of one shape, at least one; got "
                 f"{', '.join(map(str, shapes)) or 'none'}."
             )
-        self._terms = list(terms)
+        self._terms, self._stacked = list(terms), stacked
         self.shape = shapes[0]
         self.dtype = np.result_type(*(term.dtype for term in terms))
 
@@ -53,6 +55,19 @@ class SumGram(GramMatrix):
 
     def terms(self) -> Sequence[GramMatrix]:
         return self._terms
+
+    def stacked(self) -> Array | None:
+        """Return Φ = (Φ₁ … Φ_M) in float64, dense; None where a term is not held as ΦΦᵀ."""
+        if self._stacked is None:
+            factors = [factor_of(term.in_precision(np.float64)) for term in self._terms]
+            parts = [factor for factor in factors if factor is not None]
+            self._stacked = np.hstack(parts) if len(parts) == len(factors) else None
+        return self._stacked
+
+    def widths(self) -> IntArray:
+        """Return how many features each term has, where all are held as ΦΦᵀ."""
+        exact = (term.in_precision(np.float64) for term in self._terms)  # they are as they are held
+        return np.array([term.features().shape[1] for term in exact])
 
     def diag(self) -> Array:
         return np.asarray(np.sum([term.diag() for term in self._terms], axis=0))
@@ -86,18 +101,20 @@ def seen_features(phi: Array) -> Array:
     return phi if kept.all() else np.ascontiguousarray(phi[:, kept])
 
 
-def weighted_features(terms: Sequence[GramMatrix], weights: Array) -> GramMatrix | None:
+def weighted_features(gram: SumGram, weights: Array) -> GramMatrix | None:
     """Return Σ w_m K_m, w ≥ 0, as one matrix of features; None where a term with weight has none.
 
     It is None too where features are as many as rows: then the matrix itself costs less.
     """
-    exact = [factor_of(term.in_precision(np.float64)) for term in terms]
-    used = [(F, w) for F, w in zip(exact, np.sqrt(weights).tolist(), strict=True) if w > 0]
-    parts = [root * F for F, root in used if F is not None]
-    width, rows = sum(part.shape[1] for part in parts), terms[0].shape[0]
-    if not parts or len(parts) < len(used) or width >= rows:
+    used = np.flatnonzero(weights > 0)
+    if not len(used):
         return None
-    return FeatureGram.of_rows(np.hstack(parts)).in_precision(terms[0].dtype)
+    part = gram if len(used) == len(weights) else SumGram([gram.terms()[m] for m in used.tolist()])
+    stacked = part.stacked()
+    if stacked is None or stacked.shape[1] >= stacked.shape[0]:
+        return None
+    roots = np.repeat(np.sqrt(weights[used]), part.widths())
+    return FeatureGram.of_rows(stacked * roots).in_precision(gram.dtype)
 
 
 def weighted_terms(terms: Sequence[GramMatrix], weights: Array) -> Array:

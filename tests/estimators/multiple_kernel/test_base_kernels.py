@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mercer import RBF, Constant, Laplacian, Sigmoid, learn_weights
-from mercer.estimators.multiple_kernel import base_kernels
+from mercer.estimators.multiple_kernel import column_factors
 from mercer.estimators.multiple_kernel.base_kernels import HeldKernels
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import factor_of, weighted_terms
@@ -64,7 +64,8 @@ def test_sums_of_factors_and_matrices_are_those_of_matrices():
 @pytest.mark.parametrize("method", ["alignment", "easymkl", "l1", "lp"])
 def test_weights_are_those_from_matrices(method, monkeypatch):
     found = learn_weights(KERNELS, X, Y, method, tol=1e-6)
-    monkeypatch.setattr(base_kernels, "_FACTORED", 10_000)
+    for name in ("_FACTORED", "_FEW"):
+        monkeypatch.setattr(column_factors, name, 10_000)
     naive = learn_weights(KERNELS, X, Y, method, tol=1e-6)
     assert found.certificate.optimal
     # Weights of a joint problem are off by the root of its gap.

@@ -10,29 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _memory, _parallel
+from mercer import _memory
 from mercer._typing import Array
-from mercer.exceptions import InvalidParameter, NotPositiveDefinite
+from mercer.estimators.multiple_kernel.column_factors import LEFT, kernel_factors
+from mercer.exceptions import InvalidParameter
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
 from mercer.gram.feature_gram import FeatureGram, gram_of
 from mercer.gram.given import GivenGram
 from mercer.gram.sums import SumGram
 from mercer.kernels.base import Kernel, is_kernel
-from mercer.kernels.definite import Definite
 from mercer.kernels.points import Points
-from mercer.linalg.pivoted import low_rank_factor
 
 _ROUNDING = 64
 """A kernel whose spread, as a share of its mean diagonal, is below so many times the precision of
 its values is a constant but for rounding."""
-_RANK = 64
-"""Columns of a factor up to which it costs less than its matrix: to make, to hold and to multiply.
-RBF kernels of one column have factors of 15 to 30."""
-_LEFT = 1e-12
-"""What a factor may leave of the trace, as a share: less than gaps can tell."""
-_FACTORED = 500
-"""Rows up to which a matrix costs next to nothing."""
 _FULL_PRECISION = 1000
 """Rows up to which matrices are held in float64: 20 of them have 160 MB."""
 _COARSE = 1e-4
@@ -86,10 +78,7 @@ class HeldKernels:
         dtype: np.dtype[Any] = np.dtype(
             np.float32 if n > _FULL_PRECISION and tol >= _COARSE else np.float64
         )
-        factors: list[Array | None] = [None] * len(kernels)
-        if n > _FACTORED:
-            with _parallel.one_blas_thread():  # once, not anew for each kernel
-                factors = [_factor(kernel, points) for kernel in kernels]
+        factors, stacked = kernel_factors(kernels, points)
         whole = sum(factor is None for factor in factors)
         _memory.require(
             n * n * (dtype.itemsize * whole + 3 * 8),
@@ -105,8 +94,8 @@ class HeldKernels:
                 trace, total = float(np.trace(K, dtype=np.float64)), float(K.sum(dtype=np.float64))
                 rounding = _ROUNDING * float(np.finfo(dtype.type).eps)
             else:
-                trace, total = float((F**2).sum()), float((F.sum(axis=0) ** 2).sum())
-                rounding = _ROUNDING * _LEFT
+                trace, total = float(np.vdot(F.T, F.T)), float((F.sum(axis=0) ** 2).sum())
+                rounding = _ROUNDING * LEFT
             spread = (trace - total / n) / n
             constant = not spread > rounding * abs(trace) / n
             spreads[m] = 0.0 if constant else spread
@@ -116,26 +105,17 @@ class HeldKernels:
                 K /= scales[m]
                 terms.append(GivenGram(K, kernel.definite))
             else:
-                terms.append(FeatureGram.of_rows(F / np.sqrt(scales[m])).in_precision(dtype))
+                if scales[m] != 1:
+                    F /= np.sqrt(scales[m])
+                terms.append(FeatureGram.of_rows(F).in_precision(dtype))
         seen = sum(n if F is None else F.shape[1] for F in factors)
-        return cls(BaseKernels(kernels, scales), SumGram(terms), spreads, n * seen)
+        return cls(BaseKernels(kernels, scales), SumGram(terms, stacked), spreads, n * seen)
 
     def shares(self, d: Array) -> Array:
         """Return the share of each kernel in the spread of the weighted sum."""
         parts = self.base.weights(d) * self.spreads
         total = float(parts.sum())
         return parts / total if total > 0 else np.full(len(parts), 1 / len(parts))
-
-
-def _factor(kernel: Kernel, points: Points) -> Array | None:
-    """Return F with FFᵀ = K but for a share of its trace; None where that takes many columns."""
-    if kernel.definite is not Definite.POSITIVE:
-        return None
-    gram = Gram(kernel, points, dtype=np.float64)
-    try:
-        return low_rank_factor(gram, _RANK, np.random.default_rng(0), _LEFT)
-    except NotPositiveDefinite:
-        return None  # of a kernel that is not what it says
 
 
 def terms_of(kernel: Kernel) -> list[Kernel]:

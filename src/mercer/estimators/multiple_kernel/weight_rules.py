@@ -15,7 +15,7 @@ from mercer.estimators.svm.classes import binary_parts
 from mercer.gram.base import GramMatrix
 from mercer.gram.computed import Gram
 from mercer.gram.given import GivenGram
-from mercer.gram.sums import factor_of, weighted_terms
+from mercer.gram.sums import SumGram, weighted_terms
 from mercer.kernels.points import Points
 from mercer.kernels.vectors.constant import White
 from mercer.linalg.nonnegative import nonnegative_least_squares
@@ -34,8 +34,11 @@ from mercer.solvers.svm.hull_newton import (
 
 _RANK = 1e-13
 """Eigenvalues of the matrix of alignments up to this share of the largest are rounding."""
-_TOL = 1e-6
-"""The relative gap of the problems of EasyMKL, whose multipliers the weights are made of."""
+_WIDE = 1.0
+"""Features for each row from which on nearest points are found on the matrix."""
+_TOL, _NEWTON_TOL = 1e-6, 5e-8
+"""The relative gap of the problems of EasyMKL, whose multipliers the weights are made of: by the
+box QP, and by Newton's method, which has it for a step more."""
 
 
 class RuleWeights(NamedTuple):
@@ -94,36 +97,41 @@ def easy_weights(held: HeldKernels, codes: IntArray, count: int, balance: float)
     169 (2015).
     """
     answer = _nearest_points(held.gram, easy_problems(codes, count), balance)
-    sizes = np.array([sum(_square(term, beta) for beta in answer) for term in held.gram.terms()])
+    sizes = sum(_squares(held.gram, beta) for beta in answer)
     return RuleWeights(shared_out(np.maximum(sizes, 0.0)), answer)
 
 
-def _square(term: GramMatrix, beta: Array) -> float:
-    """Return βᵀKβ in float64, of the rows that have a weight alone."""
+def _squares(gram: SumGram, beta: Array) -> Array:
+    """Return βᵀK_mβ of each term in float64, of the rows that have a weight alone."""
     at = np.flatnonzero(beta)
-    part = term.take(at).in_precision(np.float64)
-    return float(beta[at] @ part.multiply(beta[at, None])[:, 0])
+    stacked = gram.stacked()
+    if stacked is not None:
+        squares = (stacked[at].T @ beta[at]) ** 2
+        return np.add.reduceat(squares, np.cumsum(gram.widths()) - gram.widths())
+    parts = [term.take(at).in_precision(np.float64) for term in gram.terms()]
+    return np.array([float(beta[at] @ part.multiply(beta[at, None])[:, 0]) for part in parts])
 
 
-def _nearest_points(gram: GramMatrix, problems: Sequence[BoxQP], balance: float) -> list[Array]:
+def _nearest_points(gram: SumGram, problems: Sequence[BoxQP], balance: float) -> list[Array]:
     """Solve the problems of EasyMKL with the mean of all kernels."""
     terms = gram.terms()
     n, share = gram.shape[0], (1 - balance) / len(terms)
-    factors = [factor_of(term.in_precision(np.float64)) for term in terms]
-    stacked = [factor for factor in factors if factor is not None]
+    stacked = gram.stacked()
     K: Array | None = None
-    if len(stacked) < len(terms):
+    if stacked is None or stacked.shape[1] >= _WIDE * n:
         K = weighted_terms(terms, np.full(len(terms), share))
     found: list[Array | None] = [None] * len(problems)
     if balance > 0:
         system: RidgedSystem
         if K is None:
-            system = RidgedFactor.of(np.hstack(stacked) * np.sqrt(share), balance)
+            assert stacked is not None
+            # K + λI with λ in units of the share, and answers are the same.
+            system = RidgedFactor.of(stacked, balance / share)
         else:
             system = RidgedMatrix(K, balance)
 
         def task(j: int) -> None:
-            found[j] = nearest_points(system, problems[j].hi + problems[j].lo, _TOL)
+            found[j] = nearest_points(system, problems[j].hi + problems[j].lo, _NEWTON_TOL)
 
         _parallel.run(task, range(len(problems)), _parallel.thread_count())
     left = [j for j, beta in enumerate(found) if beta is None]

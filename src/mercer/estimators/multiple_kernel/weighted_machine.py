@@ -193,10 +193,9 @@ class WeightedMachine(SupportVectorMachine):
         start: Sequence[Array] | None,
     ) -> list[Solution[Array]]:
         """Solve the machines with weights that were found before."""
-        terms = held.gram.terms()
-        features = weighted_features(terms, d)
+        features = weighted_features(held.gram, d)
         if features is None:
-            gram = GivenGram(weighted_terms(terms, d), held.gram.definite)
+            gram = GivenGram(weighted_terms(held.gram.terms(), d), held.gram.definite)
             return BoxQPSolver(self.shrinking).solve_all(problems, gram, budget, start)
         n = features.shape[0]
         begins = [None] * len(problems) if start is None else start

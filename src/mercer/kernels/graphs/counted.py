@@ -41,9 +41,14 @@ def counted(keys: Codes, starts: Integers, weights: Array | None = None) -> Feat
     if not columns:
         # Nothing was counted, but there is one coordinate, in which all rows are zero.
         known[0], columns = 0, 1
-    parts = data[:filled].copy(), indices[:filled].copy(), indptr
+    parts = _cut(data, filled), _cut(indices, filled), indptr
     shape = (len(starts) - 1, columns)
-    return Features(sparse.csr_array(parts, shape=shape), known[:columns].copy())
+    return Features(sparse.csr_array(parts, shape=shape), _cut(known, columns))
+
+
+def _cut(values: Any, size: int) -> Any:
+    """Return the first values; in memory of their own where most would be kept for nothing."""
+    return values[:size] if 2 * size > len(values) else values[:size].copy()
 
 
 class CountedFeatures(KeyedFeatures):

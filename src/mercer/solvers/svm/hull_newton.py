@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -73,6 +73,10 @@ class RidgedSystem(Protocol):
         """Return K times z, which is 0 elsewhere, at all rows."""
         ...
 
+    def begin(self) -> Self:
+        """Return the same system for one run of steps, which may keep what they share."""
+        ...
+
     def coarser(self, signs: Array) -> Coarser | None:
         """Return a smaller system with about the same answers; None for none."""
         ...
@@ -82,44 +86,68 @@ class RidgedSystem(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RidgedFactor:
-    """K = ΦΦᵀ: a system costs what the shorter side of Φ_A asks for."""
+    """K = ΦΦᵀ: a system costs what the shorter side of Φ_A asks for.
+
+    Systems of the steps differ by few rows: what one has in common with the last is kept.
+    """
 
     Phi: Array
     ridge: float
     single: Array
     """Φ in float32, without the columns that it cannot see."""
 
+    def __post_init__(self) -> None:
+        self._normal = NormalMatrix(self.single)
+        self._rows = RowMatrix(self.single)
+
     @classmethod
     def of(cls, Phi: Array, ridge: float) -> Self:
         """Take Φ in float64."""
-        return cls(Phi, ridge, seen_features(Phi.astype(np.float32)))
+        return cls(Phi, ridge, seen_features(Phi.astype(np.float32, order="C")))
+
+    def begin(self) -> Self:
+        return replace(self)
 
     def solve(self, at: IntArray, E: Array, exact: bool) -> Solved:
-        Phi, ridge = self.Phi if exact else self.single, self.ridge
-        P, E = Phi[at], E.astype(Phi.dtype)
+        try:
+            return self._solve(at, E, exact, np.float32)
+        except LinAlgError:
+            return self._solve(at, E, exact, np.float64)
+
+    def _solve(self, at: IntArray, E: Array, exact: bool, dtype: DTypeLike) -> Solved:
+        solved = self._inverse(at, dtype)
+        if not exact:
+            Z, x = solved(E)
+            return Solved(Z, (self.single if dtype is np.float32 else self.Phi) @ x)
+        P = self.Phi[at]
+        first = np.asarray(solved(E)[0], dtype=np.float64)
+        Z = _corrected(first, lambda R: solved(R)[0], lambda Z: P @ (P.T @ Z) + self.ridge * Z, E)
+        return Solved(Z, self.Phi @ (P.T @ Z))
+
+    def _inverse(self, at: IntArray, dtype: DTypeLike) -> Callable[[Array], tuple[Array, Array]]:
+        """Return what gives Z and Φ_AᵀZ for each E, of a system in one precision."""
+        rough = dtype is np.float32
+        P = (self.single if rough else self.Phi)[at]
         wide = len(P) <= P.shape[1]
+        if rough:
+            H = self._rows.at(at) if wide else self._normal.at(at)
+        else:
+            H = P @ P.T if wide else P.T @ P
+        H.flat[:: len(H) + 1] += H.dtype.type(self.ridge)
+        factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
-        def attempt(dtype: DTypeLike) -> Array:
-            Q = P.astype(dtype, copy=False)
-            # BLAS goes by columns: Q in rows is Qᵀ for it, and nothing is copied.
-            H = get_blas_funcs("syrk", [Q])(1.0, Q.T, trans=wide, lower=1)
-            H.flat[:: len(H) + 1] += H.dtype.type(ridge)
-            factor = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        def solved(E: Array) -> tuple[Array, Array]:
+            E = E.astype(P.dtype)
+            if wide:
+                Z = cho_solve(factor, E, check_finite=False)
+                return Z, P.T @ Z
+            # Φ_AᵀZ of the true Z is what the system of columns has for its answer.
+            x = cho_solve(factor, P.T @ E, check_finite=False)
+            return (E - P @ x) / P.dtype.type(self.ridge), x
 
-            def solved(right: Array) -> Array:
-                b = right if wide else P.T @ right
-                x = cho_solve(factor, b.astype(dtype), check_finite=False).astype(P.dtype)
-                return np.asarray(x if wide else (right - P @ x) / P.dtype.type(ridge))
-
-            Z = solved(E)
-            if exact:
-                return _corrected(Z, solved, lambda Z: P @ (P.T @ Z) + ridge * Z, E)
-            return Z
-
-        Z = _in_either_precision(attempt)
-        return Solved(Z, Phi @ (P.T @ Z))
+        return solved
 
     def product(self, at: IntArray, z: Array) -> Array:
         return np.asarray(self.Phi @ (self.Phi[at].T @ z))
@@ -136,12 +164,73 @@ class RidgedFactor:
         return Coarser(RidgedFactor(part, self.ridge, part), np.arange(len(part)))
 
 
+class NormalMatrix:
+    """Φ_AᵀΦ_A of some rows A, from that of other rows and the difference."""
+
+    def __init__(self, Phi: Array) -> None:
+        self.Phi = Phi
+        self.members: Flags = np.zeros(len(Phi), np.bool_)
+        self.H: Array = np.zeros((Phi.shape[1], Phi.shape[1]), Phi.dtype, order="F")
+
+    def at(self, rows: IntArray) -> Array:
+        """Return the lower triangle of the matrix of some rows, in memory of its own."""
+        members = np.zeros(len(self.Phi), np.bool_)
+        members[rows] = True
+        changed = self.members != members
+        if np.count_nonzero(changed) > len(rows):
+            self.H[:] = 0
+            self.members[:] = False
+            changed = members
+        self._add(np.flatnonzero(changed & members), 1.0)
+        self._add(np.flatnonzero(changed & ~members), -1.0)
+        self.members = members
+        return self.H.copy(order="F")
+
+    def _add(self, rows: IntArray, sign: float) -> None:
+        if len(rows):
+            P = self.Phi[rows]
+            # BLAS goes by columns: P in rows is Pᵀ for it, and nothing is copied.
+            syrk = get_blas_funcs("syrk", [P])
+            self.H = syrk(sign, P.T, beta=1.0, c=self.H, lower=1, overwrite_c=1)
+
+
+class RowMatrix:
+    """ΦΦᵀ of rows that were asked for; what is missing is computed, and kept."""
+
+    def __init__(self, Phi: Array) -> None:
+        self.Phi = Phi
+        self.place: IntArray = np.full(len(Phi), -1)
+        """Where each row is, −1 for those that are not there."""
+        self.rows: IntArray = np.empty(0, np.intp)
+        self.K: Array = np.empty((0, 0), Phi.dtype)
+
+    def at(self, rows: IntArray) -> Array:
+        """Return the matrix of some rows, in memory of its own."""
+        new = rows[self.place[rows] < 0]
+        if len(new):
+            self._add(new)
+        at = self.place[rows]
+        return np.asfortranarray(self.K[at[:, None], at])
+
+    def _add(self, new: IntArray) -> None:
+        old = len(self.rows)
+        self.place[new] = old + np.arange(len(new))
+        self.rows = np.concatenate([self.rows, new])
+        block = self.Phi[new] @ self.Phi[self.rows].T
+        K = np.empty((len(self.rows), len(self.rows)), self.Phi.dtype)
+        K[:old, :old], K[old:], K[:old, old:] = self.K, block, block[:, :old].T
+        self.K = K
+
+
 @dataclass(frozen=True, eq=False)
 class RidgedMatrix:
     """K in memory."""
 
     K: Array
     ridge: float
+
+    def begin(self) -> Self:
+        return self
 
     def solve(self, at: IntArray, E: Array, exact: bool) -> Solved:
         rows, ridge = self.K[at], self.ridge
@@ -218,7 +307,7 @@ def nearest_points(system: RidgedSystem, signs: Array, tol: float) -> Array | No
     17 (2002); S. S. Keerthi and D. DeCoste, A modified finite Newton method for fast solution of
     large scale linear SVMs, Journal of Machine Learning Research 6 (2005).
     """
-    problem = qp.hulls(signs)
+    problem, system = qp.hulls(signs), system.begin()
     greatest = system.greatest() + system.ridge
     try:
         point = _first_point(system, signs)
