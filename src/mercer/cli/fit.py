@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,6 +120,8 @@ def fit(
     live = aside.is_terminal and not quiet
     with interruptible(), aside.status("reading", spinner="line") if live else nullcontext():
         with importing():
+            import_module("numba")  # all machines need it, and it is much to look through
+
             from mercer.report.main_score import leading
             from mercer.study.copies import keep_copies_together
             from mercer.study.costs import class_costs

@@ -6,6 +6,14 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_alone: list[bool] = []
+"""Holds a truth where the process is that of one command."""
+
+
+def own_the_process() -> None:
+    """Say that the process is there for one command, so that its garbage is ours to manage."""
+    _alone.append(True)
+
 
 @contextmanager
 def importing() -> Iterator[None]:
@@ -15,6 +23,8 @@ def importing() -> Iterator[None]:
     try:
         yield
     finally:
+        if _alone:
+            gc.freeze()  # nor does any later search look at them
         if used:
             gc.enable()
 

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_softmax
-from scipy.stats import norm
+from scipy.special import log_softmax, ndtri
 
 from mercer._typing import Array, BoolArray, IntArray, Label
 from mercer.report.record import MeasuredScore
 
-Z = float(norm.ppf(0.975))
+Z = float(ndtri(0.975))
 RESAMPLES = 2000
 """Resamples of a bootstrap interval; its ends are quantiles at 2.5 and 97.5 %."""
 FEWEST_ROWS = 8

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from mercer._typing import Array, BoolArray, IntArray, Targets
 from mercer.io.tables import Table
@@ -125,9 +124,9 @@ def _telling_numbers(
     """Yield columns whose order (of numbers) or a small tree on which (of classes) tells all."""
     if not names:
         return
-    ranks = _scaled(rankdata(X, axis=0))
+    ranks = _scaled(np.column_stack([_ranks(column) for column in X.T]))
     if number:
-        shares = (ranks.T @ _scaled(rankdata(y)) / len(y)) ** 2
+        shares = (ranks.T @ _scaled(_ranks(y)) / len(y)) ** 2
         for j in np.flatnonzero(shares >= NEARLY_ALL_OF_A_NUMBER):
             yield names[j], float(shares[j])
         return
@@ -144,6 +143,12 @@ def _telling_numbers(
         share = float((members * right[:, None]).sum(axis=0) @ (1 / members.sum(axis=0)))
         if share / members.shape[1] >= NEARLY_ALL:
             yield names[j], share / members.shape[1]
+
+
+def _ranks(values: Array) -> Array:
+    """Return places in ascending order, from 1; equal values share the mean of theirs."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which])
 
 
 def _scaled(X: Array) -> Array:
