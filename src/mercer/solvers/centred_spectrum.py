@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -33,6 +33,8 @@ _LANES = 8
 """Columns of a block are a multiple of this: products with tiles run in lanes of so many."""
 _SMALL = 2_048
 """Rows up to which K is read faster than wide blocks are made orthogonal: theirs are narrow."""
+_ONE_THREAD = 300
+"""Rows up to which a decomposition, a few ms, gains nothing by a second thread of BLAS."""
 _FEWEST_ROWS, _FEW_COMPONENTS = 200, 0.12
 """Rows from which, and components as a share of them up to which, products with single vectors are
 quicker than a whole decomposition; measured with 120 to 2,000 rows and 2 to 20 components."""
@@ -58,7 +60,8 @@ def dense_spectrum(gram: GramMatrix, count: int) -> CentredSpectrum:
     """Decompose the whole matrix."""
     K, centring = _centred_matrix(gram)
     n = len(K)
-    values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
+    with _parallel.one_scipy_thread() if n <= _ONE_THREAD else nullcontext():
+        values, vectors = linalg.eigh(K, subset_by_index=(n - count, n - 1))
     values, vectors = values[::-1], vectors[:, ::-1]
     residuals = np.linalg.norm(K @ vectors - vectors * values, axis=0)
     choice = f"All of the {n:,} × {n:,} matrix: it is small, or most of it is asked for."
