@@ -127,17 +127,28 @@ def test_when_passes_over_columns_are_quick(monkeypatch):
     monkeypatch.setattr(gram_cache, "_FEW_ENTRIES", 60)
     monkeypatch.setattr(gram_cache, "_FEW_TALL_ENTRIES", 40)
 
-    def quick(n, p, layout=np.asarray, tiny=False, **more):
-        return GramCache(Design(layout(np.ones((n, p))), **more)).quick(tiny)
+    monkeypatch.setattr(gram_cache, "_MORE_ENTRIES", 600)
+
+    def quick(n, p, layout=np.asarray, share=1.0, **more):
+        return GramCache(Design(layout(np.ones((n, p))), **more)).quick(share)
 
     assert quick(6, 10)
     assert not quick(6, 11)  # 66 entries
     assert quick(8, 5)
     assert not quick(9, 5)  # 45 entries
     assert not quick(7, 7)  # as many rows
-    assert quick(9, 5, tiny=True)
-    assert quick(12, 5, tiny=True)
-    assert not quick(13, 5, tiny=True)
+    assert quick(9, 5, share=0.01)
+    assert quick(100, 5, share=0.01)
+    assert not quick(101, 5, share=0.01)  # 20 rows for a column
+    assert quick(60, 10, share=0.01)
+    assert not quick(61, 10, share=0.01)  # 610 entries
+    assert not quick(60, 10, share=0.02)
+    assert quick(9, 5, share=0.03)
+    assert not quick(10, 5, share=0.03)  # two rows for a column
+    assert quick(20, 30, share=0.03)
+    assert not quick(20, 30, share=0.05)
+    assert quick(7, 70, share=0.03)
+    assert not quick(7, 71, share=0.03)  # ten columns for a row
     assert not quick(3, 4)  # all at once
     assert quick(3, 20)
     assert quick(12, 5, sparse.csc_array)

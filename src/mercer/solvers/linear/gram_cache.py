@@ -25,7 +25,16 @@ _FEW_ENTRIES = 1 << 20
 """Entries of columns up to which passes over them cost less than calls that choose some: with 1e4
 to 1e6, sparse, fits took 0.1 to 0.9 of the time. A dense copy of as many takes 8 MB."""
 _FEW_TALL_ENTRIES = 1 << 18
-"""The same for dense columns that are fewer than rows, unless the penalty is tiny."""
+"""The same for dense columns that are fewer than rows."""
+_MORE_ENTRIES = 1 << 23
+"""The same where a small penalty leaves many dense columns in use: a copy takes 64 MB."""
+_TINY, _SMALL = 0.015, 0.04
+"""Penalties, as a share of the smallest that gives zeros only, below which a fifth of the columns
+of tall data are in use, and of data with less than two rows for a column. There rounds over the
+columns took 0.4 to 1.1 of the time, with 10⁶ to 8·10⁶ entries."""
+_TALLEST, _WIDEST = 20, 10
+"""Rows for a column, and columns for a row, up to which that is so: Gram matrices of fewer columns
+cost little, and of more columns few are ever in use."""
 _FEW_NUMBERS = 1 << 22
 """Numbers in the columns of a working set up to which they are kept: 32 MB."""
 _WORTH_ASKING = 1 << 24
@@ -166,10 +175,11 @@ class GramCache:
         n, p = self.design.shape
         return self.few and (n * p**2 <= _NEXT_TO_NO_WORK or 2 * violators > p)
 
-    def quick(self, tiny: bool) -> bool:
+    def quick(self, share: float) -> bool:
         """Whether passes over the columns themselves cost less than calls to choose some.
 
-        A ``tiny`` penalty leaves so many columns in use that their Gram matrix costs more.
+        A penalty that is a small ``share`` of the smallest that gives zeros only leaves so many
+        columns in use that their Gram matrix costs more.
         """
         X, (n, p) = self.design.X, self.design.shape
         if p <= _ALL_AT_ONCE:
@@ -177,7 +187,10 @@ class GramCache:
         if sparse.issparse(X):
             few = X.nnz <= _FEW_ENTRIES
             return few and self.design.weights is None and bool(X.has_canonical_format)
-        return n * p <= (_FEW_ENTRIES if p > n or tiny else _FEW_TALL_ENTRIES)
+        small = share < (_SMALL if 2 * p > n else _TINY)
+        if small and n <= _TALLEST * p and p <= _WIDEST * n:
+            return n * p <= _MORE_ENTRIES
+        return n * p <= (_FEW_ENTRIES if p > n else _FEW_TALL_ENTRIES)
 
     @property
     def few(self) -> bool:

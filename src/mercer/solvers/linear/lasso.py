@@ -37,11 +37,9 @@ DENSE_EPOCHS, SPARSE_EPOCHS = 150, 600
 on, and their Gram matrix costs less if the columns are dense."""
 _COLUMN_SHARE = 0.6
 """The share of all rounds that these may use up."""
-_TINY = 1.5e-2
-"""Penalties, as a share of the smallest that gives zeros only, below which a fifth of the columns
-of tall data and more are in use."""
 _VANISHING = 1e-3
-"""The same below which wide data need hundreds of these rounds."""
+"""Penalties, as a share of the smallest that gives zeros only, below which wide data need hundreds
+of these rounds."""
 _FINER = 1e-4
 """The gap at their end as a share of ``tol``: weights have the digits that a Newton step gives, for
 a fifth of the rounds more."""
@@ -124,7 +122,7 @@ class ElasticNetDescent(WorkingSets):
         wide = design.shape[1] > design.shape[0]
         largest = float(np.abs(at.c).max(initial=0.0))
         hard = problem.l1 <= (_VANISHING * largest if wide else 0.0)
-        quick = not hard and cache.quick(problem.l1 < _TINY * largest)
+        quick = not hard and cache.quick(problem.l1 / max(largest, problem.l1))
         if quick and budget.stop(at.bounds.gap, 0) is None:
             at, epochs = _descend_on_columns(problem, cache, budget, at)
         elif cache.pays_whole(int(np.count_nonzero(np.abs(at.c) > problem.l1))):
