@@ -264,7 +264,7 @@ class _InteriorRun:
     def solve(self, out_of_time: Callable[[], bool]) -> Array:
         """Iterate; go back to the best iterate in the end and return its β."""
         least, waiting = np.inf, 0
-        best = self.beta, self.low, self.high, 0.0
+        best = self.beta, self.bias, self.low, self.high, 0.0
         for _ in range(ITERATIONS):
             slope = self.slope()
             fault = slope + self.low - self.high
@@ -273,7 +273,7 @@ class _InteriorRun:
             merit = self.merit(slope, fault, lacks, gap)
             if merit < 0.9 * least:
                 least, waiting = merit, 0
-                best = self.beta, self.low, self.high, float(np.abs(fault).max())
+                best = self.beta, self.bias, self.low, self.high, float(np.abs(fault).max())
             else:
                 waiting += PATIENCE // 3 if merit > DIVERGED * least else 1
             if not merit > PRECISION or waiting > PATIENCE or out_of_time():
@@ -282,7 +282,7 @@ class _InteriorRun:
                 self.step(fault, lacks, gap)
             except LinAlgError:
                 break
-        self.beta, self.low, self.high, self.fault = best
+        self.beta, self.bias, self.low, self.high, self.fault = best
         return self.beta
 
     def merit(self, slope: Array, fault: Array, lacks: Array, gap: float) -> float:
