@@ -13,6 +13,8 @@ FINE_ENOUGH = 1e-9
 FINE_ROUNDS, FINE_PAIRS = 8, 1000
 """Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
 for each variable."""
+ATTEMPTS = 4
+"""Times that a problem is solved to a smaller violation, because its gap is too large still."""
 EPSILON = 2.0**-52
 """The precision of float64."""
 GAP_ROUNDING = 1e-14
@@ -32,17 +34,19 @@ def solve_parts(
     beta: Array,
     f: Array,
     tol: float,
+    most_gap: float,
     rounds: int,
     pairs: int,
     pairs_each: int,
     most_fine: int,
 ) -> Array:
-    """Solve several problems on rows of one matrix, each by one call of ``improve`` and the rest.
+    """Solve several problems on rows of one matrix, each to a violation of ``tol``.
 
     The variables of problem j stand from ``ends[j]`` on; β holds starts and then answers, and f the
-    products Kβ. Problems of at most ``most_fine`` variables are made exact. Returns for each the
-    pair steps, whether negative curvature was met, the violation, the error of the fixed sums and
-    the relative gap: where these are too large, one call was not enough.
+    products Kβ. Where the relative gap is above ``most_gap`` then, the violation has to be smaller,
+    as ``Budget.sharper`` has it. Problems of at most ``most_fine`` variables are made exact.
+    Returns for each the pair steps, whether negative curvature was met, the violation, the error
+    of the fixed sums and the relative gap: where these are too large, this was not enough.
     """
     numbers, largest = np.empty((ends.size - 1, 5)), 0.0
     for i in range(K.shape[0]):
@@ -56,37 +60,45 @@ def solve_parts(
         for t in range(m):
             diag[t] = K[at[t], at[t]]
             sums[of[t]] += x[t]
-        steps, curved, drift = 0.0, False, 0.0
-        goal, turns, most = tol, rounds, max(pairs, pairs_each * m)
+        steps, curved, drift, wanted = 0.0, False, 0.0, tol
+        left, gap = np.inf, np.inf
         product(K, at, x, fx)
-        # The call stands in a loop, and not three times: Numba compiles it for each place anew.
-        for stage in range(3):
-            taken, bent, drift, _ = improve(
-                K, at, block, there, diag, px, least, greatest, of, groups, x, fx, goal, turns, most
-            )
-            if stage == 0:
-                steps, curved = taken, bent
-                # Where f is exact, active-set steps had the last word.
-                if drift == 0.0 or violation(px, fx, x, least, greatest, of, groups) > tol:
+        for _ in range(ATTEMPTS):
+            goal, turns, most = wanted, rounds, max(pairs, pairs_each * m)
+            # The call stands in loops, and not three times: Numba compiles it for each place anew.
+            for stage in range(3):
+                taken, bent, drift, _ = improve(
+                    K, at, block, there, diag, px, least, greatest, of, groups, x, fx,
+                    goal, turns, most,
+                )  # fmt: skip
+                if stage == 0:
+                    steps += taken
+                    curved = curved or bent
+                    # Where f is exact, active-set steps had the last word.
+                    if drift == 0.0 or violation(px, fx, x, least, greatest, of, groups) > wanted:
+                        break
+                if stage < 2:
+                    product(K, at, x, fx)
+                    drift = 0.0
+                if m > most_fine:
                     break
-            if stage < 2:
+                # One active-set step makes β exact, more do where the matrix is nearly singular.
+                goal, turns, most = FINEST, 1, 0
+                if stage == 1:
+                    if violation(px, fx, x, least, greatest, of, groups) <= FINE_ENOUGH:
+                        break
+                    turns, most = FINE_ROUNDS, FINE_PAIRS
+            settle(least, greatest, x)
+            if drift != 0.0:
                 product(K, at, x, fx)
-                drift = 0.0
-            if m > most_fine:
+            left = violation(px, fx, x, least, greatest, of, groups)
+            gap = relative_gap(px, fx, least, greatest, x, of, sums, largest)
+            if gap <= most_gap or curved or not FINEST < left <= wanted:
                 break
-            # One active-set step makes β exact, more do where the matrix is nearly singular.
-            goal, turns, most = FINEST, 1, 0
-            if stage == 1:
-                if violation(px, fx, x, least, greatest, of, groups) <= FINE_ENOUGH:
-                    break
-                turns, most = FINE_ROUNDS, FINE_PAIRS
-        settle(least, greatest, x)
-        if drift != 0.0:
-            product(K, at, x, fx)
-        numbers[j, 0], numbers[j, 1] = steps, curved
-        numbers[j, 2] = violation(px, fx, x, least, greatest, of, groups)
+            wanted = left * min(0.3, max(0.03, most_gap / gap))
+        numbers[j, 0], numbers[j, 1], numbers[j, 2] = steps, curved, left
         numbers[j, 3] = sums_error(x, of, sums)
-        numbers[j, 4] = relative_gap(px, fx, least, greatest, x, of, sums, largest)
+        numbers[j, 4] = gap
     return numbers
 
 

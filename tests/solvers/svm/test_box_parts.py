@@ -542,3 +542,20 @@ def test_threads_share_several_problems_where_that_pays(extra, shared, monkeypat
     found = box_parts.solve_together(parts, K, np.arange(102), Budget(tol=1e-3), 2)
     assert groups == ([[20, 20]] if shared else [])
     assert all(each.status is Status.OPTIMAL for each in found)
+
+
+@pytest.mark.parametrize("n", [120, 260])
+def test_gaps_of_several_problems_are_closed_in_one_call(n):
+    # Up to 200 variables answers are exact, beyond that the gap asks for more than ``tol`` does.
+    K, problem = table(n, C=20.0)
+    rows = np.arange(n)
+    budget = Budget(tol=0.1, gap=1e-6)
+    (found,) = box_parts.solve_together([(rows, problem)], K, rows, budget, 1)
+    assert found is not None
+    f = K @ found.value
+    assert problem.violation(found.value, f) <= 0.1
+    assert problem.relative_gap(found.value, f, 0.0) <= 1e-6
+    assert_allclose(problem.sums, np.bincount(problem.group, found.value), atol=1e-9)
+    (loose,) = box_parts.solve_together([(rows, problem)], K, rows, Budget(tol=0.1), 1)
+    assert loose is not None
+    assert problem.relative_gap(loose.value, K @ loose.value, 0.0) > 1e-6

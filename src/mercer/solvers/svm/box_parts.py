@@ -60,7 +60,7 @@ def solve_together(
             np.concatenate([problem.lo for problem in problems]),
             np.concatenate([problem.hi for problem in problems]),
             np.concatenate([problem.group for problem in problems]), problems[0].groups,
-            beta, f, budget.tol, ROUNDS, PAIRS, PAIRS_EACH,
+            beta, f, budget.tol, budget.gap, ROUNDS, PAIRS, PAIRS_EACH,
             FINE if budget.tol <= FINE_TOL else 0,
         )  # fmt: skip
         values = np.zeros(row_ends[-1])
