@@ -56,10 +56,10 @@ def read_raw(source: Source, **options: Any) -> RawTable:
 def _not_readable(source: Source) -> InvalidInput:
     if source.content.startswith(b"PK\x03\x04"):
         what = "a spreadsheet or an archive of other files; save it as CSV"
-    elif source.content.startswith((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
+    elif source.content.startswith(b"\x28\xb5\x2f\xfd"):
         what = "packed in a way that is not read here; unpack it"
     else:
-        what = "binary data of an unknown kind; give CSV, Parquet, JSON lines or LIBSVM"
+        what = "binary data of an unknown kind; give CSV, Excel, Parquet, JSON lines or LIBSVM"
     return InvalidInput(f"{source.name} is not a table: it is {what}.")
 
 

@@ -6,7 +6,6 @@ import difflib
 import re
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -17,15 +16,12 @@ from typing import Any
 from mercer import _memory, data
 from mercer._typing import DataSource, Frame
 from mercer.exceptions import InvalidInput, InvalidType, MissingDependency, shown
+from mercer.io.unpacked import PACKED, TABLES, unpacked
 from mercer.kernels.encoders import as_narwhals, column_names, is_missing
 from mercer.kernels.graphs.graph_forms import as_graph_mapping, is_graph
 
-_CHUNK = 1 << 22
-"""Bytes that are unpacked at a time: 4 MB."""
 _TEXT_SAMPLE = 1 << 16
 """Bytes that show whether a file is text: 64 kB."""
-_GZIP = b"\x1f\x8b"
-"""The first two bytes of a gzip file (RFC 1952)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +79,7 @@ def find_source(source: DataSource) -> Source:
     except OSError as error:
         raise InvalidInput(f"{name} cannot be read: {error.strerror}. Check the file.") from None
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if content.startswith(_GZIP):
-        content = _gunzip(content, name)
-    suffixes = [suffix for suffix in suffixes if suffix != ".gz"]
+    content, suffixes = unpacked(content, name, suffixes)
     if not content.strip():
         raise InvalidInput(f"{name} is empty. Give a file with a line for each object.")
     return Source(name, suffixes[-1] if suffixes else "", content, target)
@@ -172,6 +166,13 @@ def _zipped(folder: Path) -> bytes:
     packed = BytesIO()
     try:
         sets = [file.name.removesuffix("A.txt") for file in folder.glob("*_A.txt")]
+        if not sets:
+            inside = [file for file in folder.iterdir() if file.suffix.lower() in TABLES + PACKED]
+            such = f", such as {min(inside)}" if inside else ""
+            raise InvalidInput(
+                f"{folder} holds no set of graphs: exactly one pair of files NAME_A.txt and "
+                f"NAME_graph_indicator.txt is needed. For a table, give its file{such}."
+            )
         files = sorted(file for file in folder.glob("*.txt") if file.name.startswith(tuple(sets)))
         size = sum(file.stat().st_size for file in files)
         _memory.require(4 * size, f"Reading {folder}", "Give a part of it.")
@@ -196,33 +197,6 @@ def _not_found(name: str) -> InvalidInput:
         f"There is no file {name[:200]}, and no data set of that name comes with mercer (there are "
         f"{', '.join(data.TABLES)}).{hint}"
     )
-
-
-def _gunzip(content: bytes, name: str) -> bytes:
-    """Unpack, but stop before a file that unpacks to more than the memory there is."""
-    limit = (_memory.available_bytes() or 1 << 34) // 4
-    parts: list[bytes] = []
-    size = 0
-    rest = content
-    try:
-        while rest:
-            unpacker = zlib.decompressobj(wbits=31)
-            while not unpacker.eof:
-                part = unpacker.decompress(rest, _CHUNK)
-                if not part and not unpacker.unconsumed_tail and not unpacker.eof:
-                    raise InvalidInput(f"{name} breaks off: the compressed data are incomplete.")
-                size += len(part)
-                if size > limit:
-                    raise InvalidInput(
-                        f"{name} unpacks to more than {_memory.readable(limit)}, a quarter of the "
-                        "free memory. Give a part of it."
-                    )
-                parts.append(part)
-                rest = unpacker.unconsumed_tail
-            rest = unpacker.unused_data.lstrip(b"\0")
-    except zlib.error as error:
-        raise InvalidInput(f"{name} is a damaged gzip file: {error}.") from None
-    return b"".join(parts)
 
 
 # ---- text --------------------------------------------------------------------------------------

@@ -240,9 +240,9 @@ def read_table(
     Parameters
     ----------
     source : path, str or data frame
-        A file of separated values (CSV and the like), Parquet, JSON lines or LIBSVM, plain or
-        packed with gzip, told apart by content; the name of a data set such as ``"heart"``; or a
-        frame of pandas, polars or pyarrow.
+        A file of separated values (CSV and the like), Excel, Parquet, JSON lines or LIBSVM,
+        plain or packed (gzip, bzip2, xz, a zip with one table), told apart by content; the name
+        of a data set such as ``"heart"``; or a frame of pandas, polars or pyarrow.
     target : str, int or False, optional
         The column to predict, by name or position; a column called target, y, class, label or
         diagnosis is found by itself. False: there is none.
