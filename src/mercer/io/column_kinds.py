@@ -49,6 +49,9 @@ _ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
 _SMILES = re.compile(rf"({_ATOM})({_ATOM}|[-=#$:/\\.+()~]|\d|%\d\d)*\Z")
 _BONDED = re.compile(r"[(=#\[]|c\d")
 _KEY = re.compile(r"(?i)(.*[_ .-])?(id|index|uuid|guid|row|key|nr)\Z|.*[a-z]I[dD]\Z|unnamed: 0\Z")
+_MEASURED = re.compile(r"[+-]?\d+([.,]\d+)?\s?([A-Za-zµ°²³/]{1,6}|[\"'])\Z")
+_NEARLY_ALL = 0.9
+"""From this share on, texts are of a kind: a few were written otherwise by mistake."""
 _SAMPLE = 2000
 """About how many rows of a column are looked at."""
 
@@ -233,6 +236,27 @@ def _text_kind(column: Cells, count: int, distinct: int) -> tuple[Kind, str]:
     if distinct > 0.9 * count and count >= 10:
         return "identifier", f"{distinct} of its {count} values are different, as in a key"
     return "category", f"{distinct} categories"
+
+
+def measured_columns(frame: Frame, columns: Sequence[Column]) -> list[str]:
+    """Name columns of numbers with units, which are compared as texts or not at all."""
+    notes = []
+    for column in columns:
+        cells = as_narwhals(frame).get_column(column.name)
+        if column.kind in ("category", "phrase", "identifier") and str(cells.dtype) == "String":
+            found = first_measured(cells.drop_nulls().to_list()[:_SAMPLE])
+            if found:
+                notes.append(
+                    f"{column.name} holds numbers with a unit, such as {found!r}; write the "
+                    "numbers alone to learn from their size."
+                )
+    return notes
+
+
+def first_measured(texts: Sequence[str]) -> str | None:
+    """Return the first text that is a number with a unit, if nearly all texts are."""
+    found = [text for text in texts if _MEASURED.match(text)]
+    return found[0] if found and len(found) >= _NEARLY_ALL * len(texts) else None
 
 
 def _are_smiles(sample: list[str]) -> bool:

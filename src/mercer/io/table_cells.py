@@ -70,7 +70,8 @@ def typed(
     good = pc.sum(numeric).as_py() or 0
     if good < known and (wanted or known - good < _FEW * known):
         row = pc.index(pc.fill_null(numeric, True), False).as_py()
-        raise _not_a_number(values[row].as_py(), name, place(row), good, known)
+        cell, at = values[row].as_py(), place(row)
+        raise _not_wanted(cell, name, at) if wanted else odd_cell(cell, name, at, good, known)
     return values
 
 
@@ -178,10 +179,21 @@ def _combined(column: Column) -> Any:
     return whole.combine_chunks() if hasattr(whole, "num_chunks") else whole
 
 
-def _not_a_number(cell: str, name: str, place: str, good: int, known: int) -> InvalidInput:
+def odd_cell(
+    cell: str, name: str, place: str, good: int, known: int, what: str = "number"
+) -> InvalidInput:
+    """Return the error for a cell that is not what nearly all others of its column are."""
     return InvalidInput(
-        f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, while {good:,} of "
+        f"{place}, column {shown(name)}: {cell[:40]!r} is not a {what}, while {good:,} of "
         f"{known:,} "
         f"values are. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}"
         f"]) or that the column holds categories (kinds={{{shown(name)}: 'category'}})."
+    )
+
+
+def _not_wanted(cell: str, name: str, place: str) -> InvalidInput:
+    """Return the error for a cell of a column that is said to hold numbers, or did in training."""
+    return InvalidInput(
+        f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, and the column has to hold "
+        f"numbers. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}])."
     )

@@ -104,8 +104,11 @@ class Schema:
         Columns that are missing are an error, others are left out; categories that were never seen
         are allowed. ``X`` is a table (:class:`Table`), a data frame, or a sparse matrix.
         """
-        place = getattr(X, "place", place)
-        X = getattr(X, "frame", X) if hasattr(X, "place") else X
+        source = "The table"
+        if hasattr(X, "place"):
+            source, where = X.source, X.place
+            place = lambda row: f"{source}, {where(row)}"  # noqa: E731
+            X = X.frame
         if self.width is not None:
             return self._align_sparse(X)
         if sparse.issparse(X) or not is_frame(X):
@@ -121,7 +124,7 @@ class Schema:
         missing = list(dict.fromkeys(c.origin for c in self.columns if c.name not in there))
         if missing:
             raise InvalidInput(
-                f"The table lacks {'columns' if len(missing) > 1 else 'the column'} "
+                f"{source} lacks {'columns' if len(missing) > 1 else 'the column'} "
                 f"{listed(missing)}, which the model was trained on. It has "
                 f"{listed(frame.column_names)}."
             )

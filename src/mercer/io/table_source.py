@@ -170,8 +170,9 @@ def _zipped(folder: Path) -> bytes:
             inside = [file for file in folder.iterdir() if file.suffix.lower() in TABLES + PACKED]
             such = f", such as {min(inside)}" if inside else ""
             raise InvalidInput(
-                f"{folder} holds no set of graphs: exactly one pair of files NAME_A.txt and "
-                f"NAME_graph_indicator.txt is needed. For a table, give its file{such}."
+                f"The folder {folder} holds no set of graphs: exactly one pair of files "
+                "NAME_A.txt and NAME_graph_indicator.txt is needed. For a table, give its file"
+                f"{such}."
             )
         files = sorted(file for file in folder.glob("*.txt") if file.name.startswith(tuple(sets)))
         size = sum(file.stat().st_size for file in files)
