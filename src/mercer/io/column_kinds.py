@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer._typing import Column as Cells, Frame, Label, Matrix, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency, shown
-from mercer.io.derived_columns import are_dates
+from mercer.io.derived_columns import are_compact_dates, are_dates
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
 from mercer.kernels.graphs.refinement import WeisfeilerLehman
@@ -43,6 +43,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 USED: tuple[Kind, ...] = (
     *("number", "category", "text", "phrase", "sequence", "series", "graph", "molecule"),
 )
+
+SAID = "said so"
+"""Why a column is of a kind that the user chose."""
 
 _SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
 _ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
@@ -175,7 +178,7 @@ def describe_columns(frame: Frame, kinds: Mapping[Any, Any] | None = None) -> tu
                 f"kinds: {kind!r} for column {shown(name)} is none of {', '.join(KINDS)}."
             )
     return tuple(
-        Column(name, chosen[name], "said so")
+        Column(name, chosen[name], SAID)
         if name in chosen
         else Column(name, *column_kind(name, column))
         for name, column in named.items()
@@ -213,6 +216,10 @@ def _number_kind(name: Label, column: Cells, count: int, distinct: int) -> tuple
             return "identifier", "it numbers the rows"
         if _KEY.match(str(name)):
             return "identifier", "its name and its values, all different, look like a key"
+    if column.dtype.is_integer():
+        known = column.drop_nulls()
+        if are_compact_dates(known.to_list()[:: max(1, count // _SAMPLE)]):
+            return "date", "it holds dates; turn them into numbers to use them"
     return "number", "numbers"
 
 

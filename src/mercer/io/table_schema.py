@@ -12,7 +12,14 @@ from scipy import sparse
 from mercer._typing import Column, Objects, Parameter
 from mercer.exceptions import InvalidInput, shown
 from mercer.io.column_kinds import USED, Kind
-from mercer.io.derived_columns import FORMS, MISSING_PART, PARTS, Derivation, with_derived
+from mercer.io.derived_columns import (
+    ALL_FORMS,
+    CLOCK,
+    MISSING_PART,
+    PARTS,
+    Derivation,
+    with_derived,
+)
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow, as_arrow
 from mercer.io.table_target import Task, listed
@@ -197,8 +204,8 @@ def _derivation_from_json(data: Objects) -> Derivation | None:
     if data is None:
         return None
     _check(isinstance(data, dict) and set(data) == {"column", "part", "form"}, "made_of")
-    known = isinstance(data["column"], str) and data["part"] in (*PARTS, MISSING_PART)
-    _check(known and data["form"] in ("", *FORMS), "made_of")
+    known = isinstance(data["column"], str) and data["part"] in (*PARTS, CLOCK, MISSING_PART)
+    _check(known and data["form"] in ("", *ALL_FORMS), "made_of")
     return Derivation(**data)
 
 
