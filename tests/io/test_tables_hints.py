@@ -1,5 +1,8 @@
 """What is wrong with a table is said with its place and a remedy that works where it is said."""
 
+import subprocess
+import sys
+
 import pytest
 
 from mercer import InvalidInput, read_table
@@ -79,3 +82,14 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
     assert "The sheet 'Data' is read, of 2 ('About', 'Data')." in table.notes
     with pytest.raises(InvalidInput, match=r"no column 'z'.*The sheet 'About' is read, of 2"):
         read_table(tmp_path / "two.xlsx", "z")
+
+
+def test_many_whole_numbers_before_a_text_are_read_at_once(written):
+    """Telling that this is no LIBSVM file once took twice as long for each column."""
+    names = ",".join(map(str, range(10, 80)))  # as pandas calls the columns of an array
+    path = written(f"{names},y\n" + "".join(f"{names},{'ab'[i % 2]}\n" for i in range(20)))
+    code = f"import mercer; print(len(mercer.read_table({str(path)!r}, 'y').columns))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("70", "")

@@ -24,7 +24,7 @@ from mercer.io.table_source import RawTable, Source, arrow, decode, is_text
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _JSON = re.compile(r'\{\s*"|\[\s*\{\s*"')
 _LIBSVM_SUFFIXES = (".libsvm", ".svm", ".svmlight")
-_LABEL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_LABEL = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _LIBSVM = re.compile(rf"{_LABEL}(,{_LABEL})*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?\Z")
 _PAIR = re.compile(rf"\d+:({_LABEL}|[+-]?(inf|nan))\Z", re.IGNORECASE)
 
