@@ -175,6 +175,8 @@ def test_what_only_looks_like_a_date(write, cells):  # noqa: F811
         (["1\u202f234,5", "1 234,5", "1\u00a0000", "2"], False, [1234.5, 1234.5, 1000, 2]),
         (["523.00 USD", "1,234.5 USD", "EUR 7"], False, [523, 1234.5, 7]),
         (["1'234,5", "12"], False, [1234.5, 12]),
+        (["(1,234)", "12", "($7.50)"], True, [-1234, 12, -7.5]),
+        (["(3)", "4.5"], False, [-3, 4.5]),
     ],
 )
 def test_amounts(cells, thousands, numbers):

@@ -247,11 +247,13 @@ def _text_kind(column: Cells, count: int, distinct: int) -> tuple[Kind, str]:
 
 def measured_columns(frame: Frame, columns: Sequence[Column]) -> list[str]:
     """Name columns of numbers with units, which are compared as texts or not at all."""
-    notes = []
+    notes, wrapped = [], as_narwhals(frame)
     for column in columns:
-        cells = as_narwhals(frame).get_column(column.name)
-        if column.kind in ("category", "phrase", "identifier") and str(cells.dtype) == "String":
-            found = first_measured(cells.drop_nulls().to_list()[:_SAMPLE])
+        if column.kind not in ("category", "phrase", "identifier"):
+            continue
+        cells = wrapped.get_column(column.name)
+        if str(cells.dtype) == "String":
+            found = first_measured(cells.head(_SAMPLE).drop_nulls().to_list())
             if found:
                 notes.append(
                     f"{column.name} holds numbers with a unit, such as {found!r}; write the "
