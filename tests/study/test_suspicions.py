@@ -144,6 +144,18 @@ def test_copies_stay_on_one_side(tmp_path):
     assert len(by_text) == groups.max() + 1
 
 
+def test_one_copy_is_counted_as_one(tmp_path):
+    random, columns = random_columns()
+    columns["y"] = np.arange(N) % 2
+    plan = make_plan(table(tmp_path, columns))
+    first = int(plan.test[0])
+    of_its_class = plan.train[columns["y"][plan.train] == columns["y"][first]]
+    for name in "ab":
+        columns[name][of_its_class[0]] = columns[name][first]
+    found = keep_copies_together(make_plan(table(tmp_path, columns)))
+    assert any(note.startswith("1 row has a copy on the other side") for note in found.notes)
+
+
 def test_folds_of_a_search_keep_copies_together(tmp_path):
     rows = table(tmp_path, copied_iris(), "kind")
     plan = keep_copies_together(make_plan(rows))
