@@ -145,7 +145,7 @@ def test_copies_stay_on_one_side(tmp_path):
 
 
 def test_one_copy_is_counted_as_one(tmp_path):
-    random, columns = random_columns()
+    _, columns = random_columns()
     columns["y"] = np.arange(N) % 2
     plan = make_plan(table(tmp_path, columns))
     first = int(plan.test[0])
