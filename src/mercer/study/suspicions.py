@@ -78,8 +78,8 @@ def _leaks(table: Table) -> Iterator[str]:
             if share >= _enough(table.task == "number"):
                 name = str(column.name)
                 levels = int(codes.max()) + 1
-                several = table.task == "number" or levels > 2 * (int(y.max()) + 1)
-                if levels >= _GROUPS and several and name not in table.derived:
+                for_each = table.task == "number" or levels > 2 * (int(y.max()) + 1)
+                if levels >= _GROUPS and for_each and name not in table.derived:
                     yield _group(table, share, name, levels)
                 else:
                     yield _leak(f"{name!r} alone gives", table, share, name)
