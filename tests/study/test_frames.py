@@ -129,3 +129,9 @@ def test_the_contest_of_a_study_leaves_whole_groups_out():
     together = Study.fit(frame, "y", group="person", cv=3)
     assert together.search.best_score_ < 0.7  # of rows that were left out alone: above 0.99
     assert Study.fit(frame.drop(columns="person"), "y", cv=3).search.best_score_ > 0.9
+
+
+def test_dates_are_no_classes():
+    days = pd.date_range("2020-01-01", periods=40)
+    with pytest.raises(InvalidInput, match="'y' has 40 different labels in 40 rows, too many"):
+        mercer.read_table(pd.DataFrame({"x": np.arange(40.0), "y": days}), "y")

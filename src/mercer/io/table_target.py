@@ -145,7 +145,9 @@ def _check_labels(column: Column, name: str, source: str, wanted: str | None) ->
             f"{source}: the target {shown(name)} has the value {column[0].as_py()!r} in all "
             f"{n} rows, so there is nothing to learn. Choose another column."
         )
-    if arrow().types.is_string(column.type) and wanted != "number" and distinct > max(_FEW, n / 2):
+    types = arrow().types
+    named = types.is_string(column.type) or types.is_temporal(column.type)
+    if named and wanted != "number" and distinct > max(_FEW, n / 2):
         raise InvalidInput(
             f"{source}: the target {shown(name)} has {distinct} different labels in {n} rows, "
             f"too many to learn from. {_remedy(column)}"
@@ -156,7 +158,8 @@ def _remedy(labels: Column) -> str:
     """Say what to do about a target of many labels: write numbers without their units."""
     import pyarrow.compute as pc
 
-    measured = first_measured(pc.drop_null(labels).to_pylist())
+    texts = pc.drop_null(labels).to_pylist() if arrow().types.is_string(labels.type) else []
+    measured = first_measured(texts)
     if not measured:
         return "Choose another column."
     return f"They are numbers with a unit, such as {measured!r}: write the numbers alone."
