@@ -161,6 +161,6 @@ def test_a_killed_writer_never_leaves_half_a_file(tmp_path):
 def test_folders_and_missing_folders(tmp_path):
     with pytest.raises(IsADirectoryError):
         atomic.write(tmp_path, [b"x"])
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"no.data: there is no folder .*Make it first"):
         atomic.write(tmp_path / "no" / "data", [b"x"])
     assert not os.listdir(tmp_path)

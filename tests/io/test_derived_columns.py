@@ -73,6 +73,63 @@ def test_new_rows_are_taken_apart_as_in_training(write):  # noqa: F811
         schema.align(pd.DataFrame({"x": [5]}))
 
 
+def of_days(form, cells=None, more=""):
+    """Return a file with a column of dates, and another one."""
+    cells = [day.strftime(form) for day in DAYS] if cells is None else cells
+    return "when,x,y\n" + "".join(f"{c},{i % 7},{i % 2}\n" for i, c in enumerate(cells)) + more
+
+
+@pytest.mark.parametrize("form", ["%Y-%m", "%m/%Y", "%b %Y", "%B %Y"])
+def test_months_are_dates(write, form):  # noqa: F811
+    prepared = read_table(write("a.csv", of_days(form))).prepare()
+    assert prepared.X["when: year"].to_pylist() == [day.year for day in DAYS]
+    assert prepared.X["when: month"].to_pylist() == [day.month for day in DAYS]
+    assert "when: weekday" not in prepared.X.column_names
+    assert Schema.from_json(prepared.schema.to_json()) == prepared.schema
+
+
+@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S", "%I:%M %p"])
+def test_times_of_the_day_alone_are_hours_since_midnight(write, form):  # noqa: F811
+    prepared = read_table(write("a.csv", of_days(form, more=",3,1\n"))).prepare()
+    found = prepared.X["when: time of day"].to_pylist()[:-1]
+    assert found == pytest.approx([day.hour + day.minute / 60 for day in DAYS])
+    schema = Schema.from_json(prepared.schema.to_json())
+    new = schema.align(
+        read_table(write("b.csv", f"when,x\n{DAYS[3].strftime(form)},1\n"), like=schema)
+    )
+    assert new["when: time of day"].to_pylist() == pytest.approx(found[3:4])
+    example = datetime(2000, 12, 31, 13, 45).strftime(form)
+    with pytest.raises(
+        InvalidInput, match=rf"b.csv, line 2, .*'noon' is not a date.*\({example}\)"
+    ):
+        schema.align(read_table(write("b.csv", "when,x\nnoon,1\n"), like=schema))
+
+
+def test_whole_numbers_that_are_dates(write):  # noqa: F811
+    prepared = read_table(write("a.csv", of_days("%Y%m%d"))).prepare()
+    assert prepared.X["when: month"].to_pylist() == [day.month for day in DAYS]
+    new = read_table(write("b.csv", "when,x\n20200229,1\n"), like=prepared.schema)
+    assert prepared.schema.align(new)["when: month"].to_pylist() == [2]
+    numbers = [*(day.strftime("%Y%m%d") for day in DAYS), "20201301"]
+    table = read_table(write("c.csv", of_days("", numbers)))
+    assert [c.kind for c in table.columns] == ["number", "number"]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%m/%d/%Y %H:%M", "%b %d %Y"])
+@pytest.mark.parametrize("odd", ["2019-02-31", "soon"])
+def test_a_cell_that_is_no_date_among_dates_is_named(write, form, odd):  # noqa: F811
+    cells = [day.strftime(form) for day in DAYS]
+    text = of_days(form, [*cells[:20], odd, *cells[20:], ""])
+    with pytest.raises(InvalidInput) as caught:
+        read_table(write("a.csv", text))
+    words = str(caught.value)
+    assert f"a.csv, line 22, column 'when': '{odd}' is not a date, while 40 of 41 values" in words
+    assert "missing=['" in words
+    assert "kinds={'when': 'category'}" in words
+    assert read_table(write("a.csv", text), missing=[odd]).missing["when: year"] == 2
+    assert "when" in read_table(write("a.csv", text), kinds={"when": "category"}).used
+
+
 def test_which_comes_first_month_or_day():
     early = ["01/02/2020", "03/04/2020", "02/05/2020"]
     assert form_of(pa.array(early))[0] == "%d/%m/%Y"  # so that they go up
@@ -118,6 +175,8 @@ def test_what_only_looks_like_a_date(write, cells):  # noqa: F811
         (["1\u202f234,5", "1 234,5", "1\u00a0000", "2"], False, [1234.5, 1234.5, 1000, 2]),
         (["523.00 USD", "1,234.5 USD", "EUR 7"], False, [523, 1234.5, 7]),
         (["1'234,5", "12"], False, [1234.5, 12]),
+        (["(1,234)", "12", "($7.50)"], True, [-1234, 12, -7.5]),
+        (["(3)", "4.5"], False, [-3, 4.5]),
     ],
 )
 def test_amounts(cells, thousands, numbers):

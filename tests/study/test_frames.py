@@ -47,9 +47,37 @@ def test_the_index_is_no_column_and_names_become_text():
     table = mercer.read_table(frame, "species")
     assert "7" in table.frame.column_names
     assert len(table.frame.column_names) == PENGUINS.shape[1] - 1
-    wrong = pd.DataFrame({"a": [1, "x", None, 2.5] * 5, "y": [0, 1] * 10})
-    with pytest.raises(InvalidInput, match=r"mixed.*astype\(str\)"):
+    assert not any("index" in note for note in table.notes)
+    named = mercer.read_table(frame.set_index("island"), "species")
+    assert any("The index (island) is left out" in note for note in named.notes)
+
+
+def test_columns_may_be_numbered_as_those_of_an_array_are():
+    frame = pd.DataFrame([[1.5, "a", 0], [2.5, "b", 1]] * 10)  # of objects, by the second column
+    table = mercer.read_table(frame.astype(object), 2)
+    assert (table.target_name, table.used) == ("2", ["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([1, "x", None, 2.5], r"mixed types \(int, str, float\).*astype\(str\)"),
+        (pd.period_range("2020-01", periods=4, freq="M"), "type period.*dates"),
+        (pd.interval_range(0, 4), "type interval"),
+        ([1j, 2j, 3j, 4j], r"cannot be read: .*astype\(float\)"),
+        (pd.arrays.SparseArray([0.0, 1.0, 0.0, 1.0]), r"cannot be read: .*astype\(float\)"),
+    ],
+)
+def test_a_column_that_cannot_be_read_is_named(values, what):
+    wrong = pd.DataFrame({"b": [0.5, 1, 2, 3], "a": values, "y": [0, 1, 0, 1]})
+    with pytest.raises(InvalidInput, match=f"^Column 'a' of the data frame .*{what}"):
         mercer.read_table(wrong, "y")
+
+
+def test_names_of_several_levels_are_an_error_that_says_so():
+    names = pd.MultiIndex.from_tuples([("a", "x"), ("a", "z"), ("b", "y")])
+    with pytest.raises(InvalidInput, match=r"several levels, such as \('a', 'x'\)"):
+        mercer.read_table(pd.DataFrame([[1, 2, 3]] * 9, columns=names), "y")
 
 
 def test_other_things_are_no_tables():
@@ -101,3 +129,9 @@ def test_the_contest_of_a_study_leaves_whole_groups_out():
     together = Study.fit(frame, "y", group="person", cv=3)
     assert together.search.best_score_ < 0.7  # of rows that were left out alone: above 0.99
     assert Study.fit(frame.drop(columns="person"), "y", cv=3).search.best_score_ > 0.9
+
+
+def test_dates_are_no_classes():
+    days = pd.date_range("2020-01-01", periods=40)
+    with pytest.raises(InvalidInput, match="'y' has 40 different labels in 40 rows, too many"):
+        mercer.read_table(pd.DataFrame({"x": np.arange(40.0), "y": days}), "y")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer import compare
+from mercer.cli.settings import as_options
 from mercer.study import comparison
 from mercer.study.contenders import TunedMachine
 from mercer.study.judging import Judge
@@ -126,13 +127,14 @@ def test_a_limit_bounds_other_methods_and_their_rows_say_so(monkeypatch):
     assert skipped.reason in found._repr_html_()
 
 
-@pytest.mark.filterwarnings("ignore:GridSearchCV reached its time limit")
-def test_searches_that_time_ended_are_one_note():
-    plan = make_plan("heart", None, machine="svc")
+@pytest.mark.parametrize("machine", ["svc", "auto"])
+def test_searches_that_time_ended_are_one_note_and_no_warning(machine):
+    plan = make_plan("heart", None, machine=machine)
     folds, notes = comparison._folds(plan, 3, 0), []
     run = TunedMachine(plan, Judge.of(plan.table, folds, None, 0), notes, False)
     for train, test in folds:
         run.fold(train, test, 1e-3)
     (note,) = set(notes)
-    assert note.startswith("svc had no time for its whole grid in some folds")
-    assert "--time-limit" in note
+    assert note.startswith(f"{machine} had no time for its whole grid in some folds")
+    assert "(time_limit=)" in note
+    assert "(--time-limit)" in as_options(note)

@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris
 
 import mercer
 from mercer import Study
+from mercer.cli.settings import as_options
 from mercer.report import phrases
 from mercer.study.copies import folds_without_copies, groups_of_copies, keep_copies_together
 from mercer.study.plan import make_plan
@@ -143,6 +144,18 @@ def test_copies_stay_on_one_side(tmp_path):
     assert len(by_text) == groups.max() + 1
 
 
+def test_one_copy_is_counted_as_one(tmp_path):
+    _, columns = random_columns()
+    columns["y"] = np.arange(N) % 2
+    plan = make_plan(table(tmp_path, columns))
+    first = int(plan.test[0])
+    of_its_class = plan.train[columns["y"][plan.train] == columns["y"][first]]
+    for name in "ab":
+        columns[name][of_its_class[0]] = columns[name][first]
+    found = keep_copies_together(make_plan(table(tmp_path, columns)))
+    assert any(note.startswith("1 row has a copy on the other side") for note in found.notes)
+
+
 def test_folds_of_a_search_keep_copies_together(tmp_path):
     rows = table(tmp_path, copied_iris(), "kind")
     plan = keep_copies_together(make_plan(rows))
@@ -229,3 +242,19 @@ def test_doubts_lower_trust_and_never_raise_it():
     assert trust == "caution"
     assert words == "Judge with care. a leak. (And 2 more doubts.)"
     assert phrases.doubted("caution", "Early.", ["a leak."]) == ("caution", "Early. a leak.")
+
+
+def test_a_column_that_names_persons_is_a_group_and_no_leak(tmp_path):
+    random = np.random.default_rng(0)
+    person, ill = np.repeat(np.arange(30), 8), random.random(30) < 0.5
+    rows = random.permutation(240)
+    frame = {
+        "person": [f"P{p:02d}" for p in person[rows]],
+        "x": random.normal(size=240),
+        "y": np.where(ill[person], "ill", "well")[rows],
+    }
+    found = suspicions(table(tmp_path, frame))
+    assert found[0].startswith("'person' alone gives nearly all of 'y' (100.0 %): each of its 30")
+    assert "group='person'" in found[0]
+    assert "is a leak" not in " ".join(found)
+    assert "--group person" in as_options(found[0])

@@ -29,6 +29,8 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
         return
     if mode is not None and not stat.S_ISREG(mode):
         raise OSError(f"{path} is a pipe, a socket or a disk and no file; give the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent}. Make it first.")
     new = target.parent / f".{secrets.token_hex(8)}.tmp"
     permissions = None if mode is None else mode & 0o777
     handle, named = _open(new, 0o666 if permissions is None else permissions)

@@ -74,8 +74,10 @@ def study_paths(data: str, out: str | None) -> tuple[Path, Path]:
         if not base.name or out.endswith(("/", os.sep)):
             raise InvalidParameter(f"--out {out!r} has to be a name, such as results/heart.")
     else:
+        from mercer.io.unpacked import PACKED
+
         name = Path(data).name
-        name = name.removesuffix(".gz")
+        name = next((name.removesuffix(end) for end in PACKED if name.endswith(end)), name)
         base = Path(Path(name).stem.lstrip(".") or "model")
     return base.with_name(base.name + ".mercer"), base.with_name(base.name + ".html")
 

@@ -218,7 +218,7 @@ def _show_study(console: Console, study: Study, model: Path, report: Path) -> No
 
 def _machine_facts(study: Study) -> list[tuple[str, str]]:
     from mercer.report.leaderboard import columns_in_words
-    from mercer.report.text import formula
+    from mercer.report.text import counted, formula
 
     vote = study.record.vote
     if vote is not None:
@@ -226,8 +226,10 @@ def _machine_facts(study: Study) -> list[tuple[str, str]]:
         best = members[0].kernel
         more = f" and {len(members) - 1} more" if len(members) > 1 else ""
         words = "the best of" if len(members) == 1 else f"vote of {len(members)} of"
+        contenders = counted(len(vote.lines), "kernel machine")
+        words = "the only one tried" if len(vote.lines) == 1 else f"{words} {contenders}"
         facts = [
-            ("machine", f"{study.machine}, {words} {len(vote.lines)} kernel machines"),
+            ("machine", f"{study.machine}, {words}"),
             ("kernel", f"{best}{more}"),
         ]
         strongest = columns_in_words(vote)

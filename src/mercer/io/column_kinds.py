@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer._typing import Column as Cells, Frame, Label, Matrix, Objects
 from mercer.exceptions import InvalidInput, InvalidParameter, MissingDependency, shown
-from mercer.io.derived_columns import are_dates
+from mercer.io.derived_columns import are_compact_dates, are_dates
 from mercer.kernels.base import Kernel
 from mercer.kernels.encoders import as_narwhals, is_frame, is_missing, row_count
 from mercer.kernels.graphs.refinement import WeisfeilerLehman
@@ -44,11 +44,17 @@ USED: tuple[Kind, ...] = (
     *("number", "category", "text", "phrase", "sequence", "series", "graph", "molecule"),
 )
 
+SAID = "said so"
+"""Why a column is of a kind that the user chose."""
+
 _SEQUENCE = re.compile(r"[A-Z*-]+\Z|[a-z]{30,}\Z")
 _ATOM = r"\[[^\[\]\s]+\]|Br|Cl|[BCNOPSFIbcnops*]"
 _SMILES = re.compile(rf"({_ATOM})({_ATOM}|[-=#$:/\\.+()~]|\d|%\d\d)*\Z")
 _BONDED = re.compile(r"[(=#\[]|c\d")
 _KEY = re.compile(r"(?i)(.*[_ .-])?(id|index|uuid|guid|row|key|nr)\Z|.*[a-z]I[dD]\Z|unnamed: 0\Z")
+_MEASURED = re.compile(r"[+-]?\d+([.,]\d+)?\s?([A-Za-zµ°²³/]{1,6}|[\"'])\Z")
+_NEARLY_ALL = 0.9
+"""From this share on, texts are of a kind: a few were written otherwise by mistake."""
 _SAMPLE = 2000
 """About how many rows of a column are looked at."""
 
@@ -172,7 +178,7 @@ def describe_columns(frame: Frame, kinds: Mapping[Any, Any] | None = None) -> tu
                 f"kinds: {kind!r} for column {shown(name)} is none of {', '.join(KINDS)}."
             )
     return tuple(
-        Column(name, chosen[name], "said so")
+        Column(name, chosen[name], SAID)
         if name in chosen
         else Column(name, *column_kind(name, column))
         for name, column in named.items()
@@ -210,6 +216,10 @@ def _number_kind(name: Label, column: Cells, count: int, distinct: int) -> tuple
             return "identifier", "it numbers the rows"
         if _KEY.match(str(name)):
             return "identifier", "its name and its values, all different, look like a key"
+    if column.dtype.is_integer():
+        known = column.drop_nulls()
+        if are_compact_dates(known.to_list()[:: max(1, count // _SAMPLE)]):
+            return "date", "it holds dates; turn them into numbers to use them"
     return "number", "numbers"
 
 
@@ -233,6 +243,29 @@ def _text_kind(column: Cells, count: int, distinct: int) -> tuple[Kind, str]:
     if distinct > 0.9 * count and count >= 10:
         return "identifier", f"{distinct} of its {count} values are different, as in a key"
     return "category", f"{distinct} categories"
+
+
+def measured_columns(frame: Frame, columns: Sequence[Column]) -> list[str]:
+    """Name columns of numbers with units, which are compared as texts or not at all."""
+    notes, wrapped = [], as_narwhals(frame)
+    for column in columns:
+        if column.kind not in ("category", "phrase", "identifier"):
+            continue
+        cells = wrapped.get_column(column.name)
+        if str(cells.dtype) == "String":
+            found = first_measured(cells.head(_SAMPLE).drop_nulls().to_list())
+            if found:
+                notes.append(
+                    f"{column.name} holds numbers with a unit, such as {found!r}; write the "
+                    "numbers alone to learn from their size."
+                )
+    return notes
+
+
+def first_measured(texts: Sequence[str]) -> str | None:
+    """Return the first text that is a number with a unit, if nearly all texts are."""
+    found = [text for text in texts if _MEASURED.match(text)]
+    return found[0] if found and len(found) >= _NEARLY_ALL * len(texts) else None
 
 
 def _are_smiles(sample: list[str]) -> bool:

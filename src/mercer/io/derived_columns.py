@@ -22,18 +22,33 @@ _DAYS = (
     "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y",
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-FORMS = (ISO, *(day + time for day, time in product(_DAYS, _TIMES)))
+COMPACT = "%Y%m%d"
+FORMS = (ISO, *(day + time for day, time in product(_DAYS, _TIMES)), COMPACT)
 """How dates are written: ISO 8601, or as ``strptime`` takes it."""
+_MONTHS = ("%Y-%m", "%m/%Y", "%b %Y", "%B %Y")
+_CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+ALL_FORMS = (*FORMS, *_MONTHS, *_CLOCKS)
+"""The same with months alone, and times of the day alone."""
+_SEVERAL = 10
+"""Values that have to be dates before others are taken for misspelt ones, or numbers for dates."""
+_NEARLY_ALL = 0.9
+"""The share of dates from which a column was meant to hold dates."""
+_LOOKED_AT = 50
+"""About how many of them tell in which form they are written."""
 _FIRST_YEAR = 1000
 """Years of fewer digits are those of a century."""
 _LIKE_A_DATE = re.compile(
     r"\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d\S*)?\Z"
     r"|(\w{3} )?(\d{1,4}|[A-Za-z]{3,9})\.?[-/. ](\d{1,2}|[A-Za-z]{3,9}),?[-/. ]\d{2,4}"
     r"( \d{1,2}:\d\d(:\d\d)?( [AaPp][Mm])?)?\Z"
+    r"|\d{4}-\d\d\Z|\d\d?/\d{4}\Z|[A-Za-z]{3,9} \d{4}\Z|\d{1,2}:\d\d(:\d\d)?( [AaPp][Mm])?\Z"
 )
 PARTS = ("year", "month", "weekday", "hour", "time")
 """What a date says; ``time`` is the time that went by, in years: 2000.5 is July 2000."""
+CLOCK = "time of day"
+"""What a time without a date says: the hours since midnight."""
 MISSING_PART = "is missing"
+_EXAMPLE = datetime(2000, 12, 31, 13, 45)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -41,8 +56,8 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 class Derivation:
     """How a column is made of another one, ``column``.
 
-    ``part`` is one of the :data:`PARTS` of a date, which is written in the ``form``, or tells
-    whether a value is missing.
+    ``part`` is one of the :data:`PARTS` of a date, which is written in the ``form``, or the time of
+    the day, or tells whether a value is missing.
     """
 
     column: str
@@ -75,7 +90,38 @@ def are_dates(texts: Sequence[str]) -> bool:
     """Tell whether texts are dates, with or without a time of the day, all in one form."""
     if not all(map(_LIKE_A_DATE.match, texts)):
         return False
-    return any(all(_fits(text, form) for text in texts) for form in FORMS)
+    return any(all(_fits(text, form) for text in texts) for form in ALL_FORMS)
+
+
+def nearly_dates(texts: Sequence[str]) -> bool:
+    """Tell whether nearly all of several texts look like dates."""
+    like = sum(bool(_LIKE_A_DATE.match(text)) for text in texts)
+    return like >= max(_SEVERAL, _NEARLY_ALL * len(texts))
+
+
+def no_dates(texts: Sequence[str]) -> list[int]:
+    """Return the places of texts that are no dates, where nearly all others are."""
+    like = [text for text in texts if _LIKE_A_DATE.match(text)]
+    if not nearly_dates(texts):
+        return []
+    few = like[:: max(1, len(like) // _LOOKED_AT)]
+    form = max(ALL_FORMS, key=lambda form: sum(_fits(text, form) for text in few))
+    wrong = [place for place, text in enumerate(texts) if not _fits(text, form)]
+    return wrong if len(wrong) <= (1 - _NEARLY_ALL) * len(texts) else []
+
+
+def _compact(values: Any) -> bool:
+    """Tell whole numbers that are dates, such as 20001231."""
+    import pyarrow.compute as pc
+
+    return _parsed(pc.cast(values, arrow().string()), COMPACT) is not None
+
+
+def are_compact_dates(numbers: Sequence[int]) -> bool:
+    """Tell whether all of several different numbers are dates such as 20001231."""
+    if len(set(numbers)) < _SEVERAL or not all(19000101 <= n <= 21001231 for n in numbers):
+        return False
+    return all(_fits(str(number), COMPACT) for number in numbers)
 
 
 def _fits(text: str, form: str) -> bool:
@@ -95,10 +141,12 @@ def form_of(column: Column) -> tuple[str, str]:
     pa = arrow()
     import pyarrow.compute as pc
 
+    if pa.types.is_integer(column.type):
+        return (COMPACT if _compact(column) else ""), ""
     if not pa.types.is_string(column.type):
         return ISO, ""
     values = without_markers(column)
-    fitting = [form for form in FORMS if _parsed(values, form) is not None]
+    fitting = [form for form in ALL_FORMS if _parsed(values, form) is not None]
     if not fitting:
         return "", ""
     if len(fitting) == 1:
@@ -116,6 +164,8 @@ def dates(column: Column, name: str, place: Place, form: str) -> Any:
     pa = arrow()
     import pyarrow.compute as pc
 
+    if pa.types.is_integer(column.type) and form == COMPACT:
+        column = pc.cast(column, pa.string())
     if not pa.types.is_string(column.type):
         try:
             return pc.cast(column, pa.timestamp("us"), safe=False)
@@ -128,7 +178,7 @@ def dates(column: Column, name: str, place: Place, form: str) -> Any:
     if found is None:
         each = (row for row in range(len(values)) if _parsed(values.slice(row, 1), form) is None)
         row = next(each)
-        wanted = "2000-12-31" if form == ISO else form
+        wanted = "2000-12-31" if form == ISO else _EXAMPLE.strftime(form)
         raise InvalidInput(
             f"{place(row)}, column {shown(name)}: {values[row].as_py()[:40]!r} is not a date as in "
             f"training ({wanted}). Correct it, or leave it empty."
@@ -141,10 +191,12 @@ def date_parts(column: Column, name: str, place: Place, form: str) -> list[Deriv
     import pyarrow.compute as pc
 
     when = dates(column, name, place, form)
+    parts: tuple[str, ...] = (CLOCK,) if form in _CLOCKS else PARTS
     return [
         Derivation(name, part, form)
-        for part in PARTS
-        if len(pc.unique(pc.drop_null(part_of(when, part)))) > 1
+        for part in parts
+        if not (part == "weekday" and form in _MONTHS)
+        and len(pc.unique(pc.drop_null(part_of(when, part)))) > 1
     ]
 
 
@@ -155,6 +207,9 @@ def part_of(when: Any, part: str) -> Any:
 
     if part == "weekday":
         return pa.array(_WEEKDAYS).take(pc.day_of_week(when))
+    if part == CLOCK:
+        minutes = pc.add(pc.divide(pc.cast(pc.second(when), pa.float64()), 60.0), pc.minute(when))
+        return pc.add(pc.divide(minutes, 60.0), pc.hour(when))
     if part != "time":
         return getattr(pc, part)(when)
     # In days of its year, so that a year is a unit.
@@ -187,6 +242,8 @@ def _parsed(values: Any, form: str) -> Any:
     found = pc.strptime(values, format=form, unit="us", error_is_null=True)
     if found.null_count > values.null_count or found.null_count == len(found):
         return None
+    if form in _CLOCKS:
+        return found
     return found if pc.min(pc.year(found)).as_py() >= _FIRST_YEAR else None
 
 

@@ -22,7 +22,7 @@ _END = re.compile(r"\r\n|\r|\n")
 _SAMPLE_LINES, _SAMPLE_TEXT = 200, 1 << 20
 _BLOCK = 1 << 24
 """Bytes that pyarrow reads at a time: 16 MB."""
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?[iI]nf(inity)?$"
+NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^[+-]?[iI]nf(inity)?$"
 _NUMBER = re.compile(NUMBER)
 MISSING = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "?")
 

@@ -1,9 +1,10 @@
-"""Spreadsheets of Excel (.xlsx): the first sheet that holds something, its first row the names."""
+"""Spreadsheets of Excel (.xlsx): one of the sheets, its first row the names."""
 
 from __future__ import annotations
 
 import zipfile
 from collections import Counter
+from collections.abc import Collection
 from datetime import date, datetime
 from io import BytesIO
 from typing import Any
@@ -27,8 +28,11 @@ def is_excel(source: Source) -> bool:
         return False
 
 
-def read_excel(source: Source, **options: Any) -> RawTable:
-    """Read a spreadsheet; all cells become text, which is typed as that of a CSV file is."""
+def read_excel(source: Source, names: Collection[str] = (), **options: Any) -> RawTable:
+    """Read a spreadsheet; all cells become text, which is typed as that of a CSV file is.
+
+    Of several sheets it is the first with columns that are in ``names``, else the first.
+    """
     try:
         import openpyxl
     except ImportError:
@@ -45,13 +49,17 @@ def read_excel(source: Source, **options: Any) -> RawTable:
     except Exception as error:  # what a damaged file raises is up to zipfile, xml and openpyxl
         cause = f"{type(error).__name__}: {error}".splitlines()[0][:150].rstrip(".")
         raise InvalidInput(f"{source.name} is a damaged spreadsheet: {cause}.") from None
-    name, rows = next(((n, r) for n, r in sheets.items() if r), ("", []))
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    named = [n for n, rows in filled.items() if not {*map(str.strip, rows[0][1])}.isdisjoint(names)]
+    name = next(iter([*named, *filled]), "")
+    rows = filled.get(name, [])
     if len(rows) < 2:
         raise InvalidInput(
             f"{source.name} has no sheet with names in its first row and values below. Add them."
         )
     others = len(sheets) - 1
-    note = f"The sheet {name!r} is read, the first of {others + 1}." if others else ""
+    listed = ", ".join(map(repr, sheets))
+    note = f"The sheet {name!r} is read, of {others + 1} ({listed[:200]})." if others else ""
     return RawTable(
         _table(rows, source.name),
         lambda row: f"row {rows[row + 1][0]}",

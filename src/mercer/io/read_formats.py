@@ -24,7 +24,10 @@ from mercer.io.table_source import RawTable, Source, arrow, decode, is_text
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _JSON = re.compile(r'\{\s*"|\[\s*\{\s*"')
 _LIBSVM_SUFFIXES = (".libsvm", ".svm", ".svmlight")
-_LABEL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_ATTRIBUTES = (".arff",)
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0"
+"""How compound files of Microsoft begin, such as .xls."""
+_LABEL = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _LIBSVM = re.compile(rf"{_LABEL}(,{_LABEL})*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?\Z")
 _PAIR = re.compile(rf"\d+:({_LABEL}|[+-]?(inf|nan))\Z", re.IGNORECASE)
 
@@ -42,7 +45,7 @@ class FormatReader:
 def read_raw(source: Source, **options: Any) -> RawTable:
     """Read a file with the reader that its content and its suffix ask for."""
     fitting = [reader for reader in READERS if reader.fits(source)]
-    if not fitting:
+    if not fitting or _is_no_table(source):
         raise _not_readable(source)
     reader = fitting[0]
     usual = next((r.name for r in READERS if source.suffix in r.suffixes), reader.name)
@@ -53,13 +56,28 @@ def read_raw(source: Source, **options: Any) -> RawTable:
     return raw
 
 
+def _is_no_table(source: Source) -> bool:
+    """Tell texts that are tables to no one: they would be read as separated values."""
+    return _is_page(source) or source.suffix in _ATTRIBUTES
+
+
+def _is_page(source: Source) -> bool:
+    return source.start().lstrip("\ufeff \t\r\n").lower().startswith(("<!doctype html", "<html"))
+
+
 def _not_readable(source: Source) -> InvalidInput:
-    if source.content.startswith(b"PK\x03\x04"):
+    if _is_page(source):
+        what = "a web page, perhaps of the address where the file is; download the file itself"
+    elif source.suffix in _ATTRIBUTES:
+        what = "a file of Weka; save it as CSV"
+    elif source.content.startswith(_OLD_OFFICE):
+        what = "an old file of Excel (.xls); save it as .xlsx or CSV"
+    elif source.content.startswith(b"PK\x03\x04"):
         what = "a spreadsheet or an archive of other files; save it as CSV"
-    elif source.content.startswith((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
+    elif source.content.startswith(b"\x28\xb5\x2f\xfd"):
         what = "packed in a way that is not read here; unpack it"
     else:
-        what = "binary data of an unknown kind; give CSV, Parquet, JSON lines or LIBSVM"
+        what = "binary data of an unknown kind; give CSV, Excel, Parquet, JSON lines or LIBSVM"
     return InvalidInput(f"{source.name} is not a table: it is {what}.")
 
 

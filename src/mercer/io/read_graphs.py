@@ -121,7 +121,7 @@ def _unzipped(source: Source) -> tuple[str, dict[str, str]]:
         archive = zipfile.ZipFile(BytesIO(source.content))
     except zipfile.BadZipFile:
         raise InvalidInput(
-            f"{name} is neither a folder nor a zip file of the TU Dortmund collection."
+            f"{name} is neither a folder nor a zip file that can be opened."
         ) from None
     entries = {Path(entry.filename).name: entry for entry in archive.infolist()}
     prefix = _prefix(list(entries), name)

@@ -18,6 +18,8 @@ _BEFORE = r"[+-]?([$€£¥]|USD|EUR|GBP|CHF)?[\s\x{a0}]?[+-]?"
 _AFTER = r"[\s\x{a0}]?([%€$£¥]|USD|EUR|GBP|CHF)?"
 _AMOUNT = rf"^{_BEFORE}(\d+|\d{{1,3}}(,\d{{3}})+)(\.\d*)?{_AFTER}$"
 """Amounts as people write them: $1,234.50, −3 €, 45 %, 1,234,567, 5 USD."""
+_LOSS = r"^\(([^()+-]*\d[^()+-]*)\)$"
+"""Amounts below zero as accountants write them: (1,234)."""
 _AROUND_AMOUNTS = r"[,$€£¥%A-Z\s\x{a0}]"
 _COMMA_AMOUNT = rf"^{_BEFORE}(\d+|\d{{1,3}}([.'\s\x{{a0}}\x{{202f}}]\d{{3}})+)(,\d+)?{_AFTER}$"
 """The same where a comma comes before the decimals: 1.234,50 €, 1 234,5, 0,7 %."""
@@ -57,6 +59,26 @@ def typed(
     numbers = _as_plain_numbers(values, codes=wanted is None)
     if numbers is not None:
         return numbers
+    amounts = _as_amounts(values, known, thousands)
+    if amounts is None and pc.any(_matches(values, _LOSS)).as_py():
+        signed = pc.replace_substring_regex(values, _LOSS, r"-\1")
+        amounts = _as_plain_numbers(signed, codes=False)
+        amounts = _as_amounts(signed, known, thousands) if amounts is None else amounts
+    if amounts is not None:
+        return amounts
+    numeric = _matches(values, NUMBER)
+    good = pc.sum(numeric).as_py() or 0
+    if good < known and (wanted or known - good < _FEW * known):
+        row = pc.index(pc.fill_null(numeric, True), False).as_py()
+        cell, at = values[row].as_py(), place(row)
+        raise _not_wanted(cell, name, at) if wanted else odd_cell(cell, name, at, good, known)
+    return values
+
+
+def _as_amounts(values: Any, known: int, thousands: bool) -> Any:
+    """Return numbers if all values are amounts, such as $1,234.50."""
+    import pyarrow.compute as pc
+
     signs = r"[$€£¥%A-Z,]" if thousands else r"[$€£¥%A-Z]"
     amounts = pc.sum(_matches(values, _AMOUNT)).as_py() == known
     if amounts and pc.any(_matches(values, signs)).as_py():
@@ -65,13 +87,8 @@ def typed(
     commas = pc.any(pc.match_substring(values, ",")).as_py()
     if commas and pc.sum(_matches(values, _COMMA_AMOUNT)).as_py() == known:
         plain_text = pc.replace_substring_regex(values, _AROUND_COMMA_AMOUNTS, "")
-        return pc.cast(pc.replace_substring(plain_text, ",", "."), pa.float64())
-    numeric = _matches(values, NUMBER)
-    good = pc.sum(numeric).as_py() or 0
-    if good < known and (wanted or known - good < _FEW * known):
-        row = pc.index(pc.fill_null(numeric, True), False).as_py()
-        raise _not_a_number(values[row].as_py(), name, place(row), good, known)
-    return values
+        return pc.cast(pc.replace_substring(plain_text, ",", "."), arrow().float64())
+    return None
 
 
 def _as_plain_numbers(values: Any, codes: bool) -> Any:
@@ -178,10 +195,21 @@ def _combined(column: Column) -> Any:
     return whole.combine_chunks() if hasattr(whole, "num_chunks") else whole
 
 
-def _not_a_number(cell: str, name: str, place: str, good: int, known: int) -> InvalidInput:
+def odd_cell(
+    cell: str, name: str, place: str, good: int, known: int, what: str = "number"
+) -> InvalidInput:
+    """Return the error for a cell that is not what nearly all others of its column are."""
     return InvalidInput(
-        f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, while {good:,} of "
+        f"{place}, column {shown(name)}: {cell[:40]!r} is not a {what}, while {good:,} of "
         f"{known:,} "
         f"values are. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}"
         f"]) or that the column holds categories (kinds={{{shown(name)}: 'category'}})."
+    )
+
+
+def _not_wanted(cell: str, name: str, place: str) -> InvalidInput:
+    """Return the error for a cell of a column that is said to hold numbers, or did in training."""
+    return InvalidInput(
+        f"{place}, column {shown(name)}: {cell[:40]!r} is not a number, and the column has to hold "
+        f"numbers. Correct it, or say that it stands for a missing value (missing=[{cell[:40]!r}])."
     )

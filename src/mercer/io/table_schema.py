@@ -12,7 +12,14 @@ from scipy import sparse
 from mercer._typing import Column, Objects, Parameter
 from mercer.exceptions import InvalidInput, shown
 from mercer.io.column_kinds import USED, Kind
-from mercer.io.derived_columns import FORMS, MISSING_PART, PARTS, Derivation, with_derived
+from mercer.io.derived_columns import (
+    ALL_FORMS,
+    CLOCK,
+    MISSING_PART,
+    PARTS,
+    Derivation,
+    with_derived,
+)
 from mercer.io.table_cells import Place, as_numbers, as_text, in_row, plain
 from mercer.io.table_source import arrow, as_arrow
 from mercer.io.table_target import Task, listed
@@ -104,8 +111,11 @@ class Schema:
         Columns that are missing are an error, others are left out; categories that were never seen
         are allowed. ``X`` is a table (:class:`Table`), a data frame, or a sparse matrix.
         """
-        place = getattr(X, "place", place)
-        X = getattr(X, "frame", X) if hasattr(X, "place") else X
+        source = "The table"
+        if hasattr(X, "place"):
+            source, where = X.source, X.place
+            place = lambda row: f"{source}, {where(row)}"  # noqa: E731
+            X = X.frame
         if self.width is not None:
             return self._align_sparse(X)
         if sparse.issparse(X) or not is_frame(X):
@@ -121,7 +131,7 @@ class Schema:
         missing = list(dict.fromkeys(c.origin for c in self.columns if c.name not in there))
         if missing:
             raise InvalidInput(
-                f"The table lacks {'columns' if len(missing) > 1 else 'the column'} "
+                f"{source} lacks {'columns' if len(missing) > 1 else 'the column'} "
                 f"{listed(missing)}, which the model was trained on. It has "
                 f"{listed(frame.column_names)}."
             )
@@ -194,8 +204,8 @@ def _derivation_from_json(data: Objects) -> Derivation | None:
     if data is None:
         return None
     _check(isinstance(data, dict) and set(data) == {"column", "part", "form"}, "made_of")
-    known = isinstance(data["column"], str) and data["part"] in (*PARTS, MISSING_PART)
-    _check(known and data["form"] in ("", *FORMS), "made_of")
+    known = isinstance(data["column"], str) and data["part"] in (*PARTS, CLOCK, MISSING_PART)
+    _check(known and data["form"] in ("", *ALL_FORMS), "made_of")
     return Derivation(**data)
 
 

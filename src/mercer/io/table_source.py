@@ -6,7 +6,6 @@ import difflib
 import re
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -16,16 +15,13 @@ from typing import Any
 
 from mercer import _memory, data
 from mercer._typing import DataSource, Frame
-from mercer.exceptions import InvalidInput, InvalidType, MissingDependency
-from mercer.kernels.encoders import as_narwhals, column_names
+from mercer.exceptions import InvalidInput, InvalidType, MissingDependency, shown
+from mercer.io.unpacked import PACKED, TABLES, unpacked
+from mercer.kernels.encoders import as_narwhals, column_names, is_missing
 from mercer.kernels.graphs.graph_forms import as_graph_mapping, is_graph
 
-_CHUNK = 1 << 22
-"""Bytes that are unpacked at a time: 4 MB."""
 _TEXT_SAMPLE = 1 << 16
 """Bytes that show whether a file is text: 64 kB."""
-_GZIP = b"\x1f\x8b"
-"""The first two bytes of a gzip file (RFC 1952)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +79,7 @@ def find_source(source: DataSource) -> Source:
     except OSError as error:
         raise InvalidInput(f"{name} cannot be read: {error.strerror}. Check the file.") from None
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if content.startswith(_GZIP):
-        content = _gunzip(content, name)
-    suffixes = [suffix for suffix in suffixes if suffix != ".gz"]
+    content, suffixes = unpacked(content, name, suffixes)
     if not content.strip():
         raise InvalidInput(f"{name} is empty. Give a file with a line for each object.")
     return Source(name, suffixes[-1] if suffixes else "", content, target)
@@ -93,19 +87,60 @@ def find_source(source: DataSource) -> Source:
 
 def raw_frame(frame: Frame) -> RawTable:
     """Return a data frame as if it had been read from a file; its index is no column."""
-    pa = arrow()
-    names = [str(name) for name in column_names(frame)]
+    names = column_names(frame)
+    several = next((name for name in names if isinstance(name, tuple)), None)
+    if several is not None:
+        raise InvalidInput(
+            f"The data frame has names of several levels, such as {several!r}. Give each column "
+            "one name, for example with frame.columns = frame.columns.map('_'.join)."
+        )
+    wrapped = as_narwhals(frame)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # names that are no texts become texts, as wanted
-            found = as_arrow(as_narwhals(frame))
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        cause = str(error).splitlines()[0][:150].rstrip(".")
-        raise InvalidInput(
-            f"The data frame has a column of mixed or unknown types: {cause}. Give each column "
-            "one type, for example with astype(str)."
-        ) from None
-    return RawTable(found.select(names), lambda row: f"row {row}")
+            found = as_arrow(wrapped)
+    except (arrow().ArrowException, TypeError, ValueError) as error:
+        raise _unreadable(wrapped, error) from None
+    for name, dtype in zip(found.column_names, found.schema.types, strict=True):
+        if isinstance(dtype, arrow().BaseExtensionType):
+            held = dtype.extension_name.removeprefix("pandas.")
+            raise InvalidInput(
+                f"Column {shown(name)} of the data frame holds values of the type {held}, which is "
+                "not read here. Turn them into dates, numbers or text, for example with "
+                "astype(str)."
+            )
+    index = [name for name in getattr(getattr(frame, "index", None), "names", ()) if name]
+    note = (
+        f"The index ({', '.join(map(str, index))}) is left out; frame.reset_index() makes it part "
+        "of the data."
+    )
+    kept = found.select([str(name) for name in names])
+    return RawTable(kept, lambda row: f"row {row}", (note,) if index else ())
+
+
+def _unreadable(frame: Any, error: Exception) -> InvalidInput:
+    """Name the first column that Arrow does not take, and say what is in it."""
+    for name in frame.columns:
+        column = frame.get_column(name)
+        try:
+            column.to_arrow()
+        except (arrow().ArrowException, TypeError, ValueError) as own:
+            known = [value for value in column.to_list() if not is_missing(value)]
+            types = list(dict.fromkeys(type(value).__name__ for value in known))
+            if len(types) > 1:
+                return InvalidInput(
+                    f"Column {shown(name)} of the data frame holds values of mixed types "
+                    f"({', '.join(types[:3])}). Give it one type, for example with astype(str)."
+                )
+            error = own
+            break
+    else:
+        name = "?"
+    cause = str(error).splitlines()[0][:150].rstrip(".")
+    return InvalidInput(
+        f"Column {shown(name)} of the data frame cannot be read: {cause}. Turn it into numbers or "
+        "text, for example with astype(float) or astype(str)."
+    )
 
 
 def as_arrow(frame: Any) -> Any:
@@ -113,7 +148,7 @@ def as_arrow(frame: Any) -> Any:
     pa = arrow()
     graphs = {}
     for name, dtype in frame.schema.items():
-        values = frame[name].to_list() if str(dtype) == "Object" else []
+        values = frame.get_column(name).to_list() if str(dtype) == "Object" else []
         there = [value for value in values if value is not None]
         if there and all(map(is_graph, there)):
             plain = [None if value is None else as_graph_mapping(value) for value in values]
@@ -131,6 +166,14 @@ def _zipped(folder: Path) -> bytes:
     packed = BytesIO()
     try:
         sets = [file.name.removesuffix("A.txt") for file in folder.glob("*_A.txt")]
+        if not sets:
+            inside = [file for file in folder.iterdir() if file.suffix.lower() in TABLES + PACKED]
+            such = f", such as {min(inside)}" if inside else ""
+            raise InvalidInput(
+                f"The folder {folder} holds no set of graphs: exactly one pair of files "
+                "NAME_A.txt and NAME_graph_indicator.txt is needed. For a table, give its file"
+                f"{such}."
+            )
         files = sorted(file for file in folder.glob("*.txt") if file.name.startswith(tuple(sets)))
         size = sum(file.stat().st_size for file in files)
         _memory.require(4 * size, f"Reading {folder}", "Give a part of it.")
@@ -155,33 +198,6 @@ def _not_found(name: str) -> InvalidInput:
         f"There is no file {name[:200]}, and no data set of that name comes with mercer (there are "
         f"{', '.join(data.TABLES)}).{hint}"
     )
-
-
-def _gunzip(content: bytes, name: str) -> bytes:
-    """Unpack, but stop before a file that unpacks to more than the memory there is."""
-    limit = (_memory.available_bytes() or 1 << 34) // 4
-    parts: list[bytes] = []
-    size = 0
-    rest = content
-    try:
-        while rest:
-            unpacker = zlib.decompressobj(wbits=31)
-            while not unpacker.eof:
-                part = unpacker.decompress(rest, _CHUNK)
-                if not part and not unpacker.unconsumed_tail and not unpacker.eof:
-                    raise InvalidInput(f"{name} breaks off: the compressed data are incomplete.")
-                size += len(part)
-                if size > limit:
-                    raise InvalidInput(
-                        f"{name} unpacks to more than {_memory.readable(limit)}, a quarter of the "
-                        "free memory. Give a part of it."
-                    )
-                parts.append(part)
-                rest = unpacker.unconsumed_tail
-            rest = unpacker.unused_data.lstrip(b"\0")
-    except zlib.error as error:
-        raise InvalidInput(f"{name} is a damaged gzip file: {error}.") from None
-    return b"".join(parts)
 
 
 # ---- text --------------------------------------------------------------------------------------

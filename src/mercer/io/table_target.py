@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._typing import Column
 from mercer.exceptions import InvalidInput, InvalidParameter, meant, shown
+from mercer.io.column_kinds import first_measured
 from mercer.io.table_cells import Place, as_numbers, as_text
 from mercer.io.table_source import arrow
 
@@ -40,8 +41,13 @@ class Target:
     notes: tuple[str, ...] = ()
 
 
-def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str | None, str]:
-    """Return the name of the target column and a note on how it was found."""
+def choose_target(
+    names: Sequence[str], wanted: Any, source: str, hints: Sequence[str] = ()
+) -> tuple[str | None, str]:
+    """Return the name of the target column and a note on how it was found.
+
+    ``hints`` say what may be the matter where it is not there.
+    """
     if wanted is False:
         return None, ""
     if wanted is None:
@@ -61,6 +67,7 @@ def choose_target(names: Sequence[str], wanted: Any, source: str) -> tuple[str |
         return names[position], f"The target is {shown(names[position])}."
     raise InvalidInput(
         f"{source} has no column {shown(wanted)}.{meant(wanted, names)} It has {listed(names)}."
+        + "".join(f" {hint}" for hint in hints)
     )
 
 
@@ -93,6 +100,8 @@ def find_task(
     values, task, reason = _task(column, name, wanted)
     if learning and wanted is None:
         notes += _other_choice(values, name, task)
+    if learning:
+        notes += _alike(values, name)
     return Target(name, values, task, reason, kept if dropped else None, tuple(notes))
 
 
@@ -136,11 +145,38 @@ def _check_labels(column: Column, name: str, source: str, wanted: str | None) ->
             f"{source}: the target {shown(name)} has the value {column[0].as_py()!r} in all "
             f"{n} rows, so there is nothing to learn. Choose another column."
         )
-    if arrow().types.is_string(column.type) and wanted != "number" and distinct > max(_FEW, n / 2):
+    types = arrow().types
+    named = types.is_string(column.type) or types.is_temporal(column.type)
+    if named and wanted != "number" and distinct > max(_FEW, n / 2):
         raise InvalidInput(
             f"{source}: the target {shown(name)} has {distinct} different labels in {n} rows, "
-            "too many to learn from. Choose another column."
+            f"too many to learn from. {_remedy(column)}"
         )
+
+
+def _remedy(labels: Column) -> str:
+    """Say what to do about a target of many labels: write numbers without their units."""
+    import pyarrow.compute as pc
+
+    texts = pc.drop_null(labels).to_pylist() if arrow().types.is_string(labels.type) else []
+    measured = first_measured(texts)
+    if not measured:
+        return "Choose another column."
+    return f"They are numbers with a unit, such as {measured!r}: write the numbers alone."
+
+
+def _alike(labels: Any, name: str) -> list[str]:
+    """Name classes that differ only in capital letters, and may be one class."""
+    spelt: dict[str, list[str]] = {}
+    for label in np.unique(labels).tolist() if labels.dtype.kind == "U" else []:
+        spelt.setdefault(" ".join(label.casefold().split()), []).append(label)
+    several = next((found for found in spelt.values() if len(found) > 1), None)
+    if several is None:
+        return []
+    return [
+        f"{shown(name)} has the classes {', '.join(map(shown, several[:4]))}, which differ in "
+        "capital letters or blanks alone; if they are one class, write them in one way."
+    ]
 
 
 def _task(column: Column, name: str, wanted: str | None) -> tuple[Any, Task, str]:

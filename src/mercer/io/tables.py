@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy import sparse
 from mercer._notebook import table_in_html
 from mercer._typing import DataSource, Frame, Targets
 from mercer.exceptions import LONGEST_NAME, InvalidInput, InvalidParameter, meant, shown
-from mercer.io.column_kinds import USED, Column, describe_columns
+from mercer.io.column_kinds import USED, Column, describe_columns, measured_columns
 from mercer.io.derived_columns import Derivation, with_derived
 from mercer.io.read_formats import read_raw
 from mercer.io.table_cells import Place, in_row, plain, typed
@@ -22,6 +23,9 @@ from mercer.io.table_schema import ColumnSchema, Schema, fill_in_words, learn_fi
 from mercer.io.table_source import RawTable, Source, arrow, find_source, raw_frame
 from mercer.io.table_target import Target, Task, choose_target, find_task, listed
 from mercer.kernels.encoders import is_frame
+
+_TITLES = 20
+"""Lines of titles and remarks that may stand above the names of the columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +244,9 @@ def read_table(
     Parameters
     ----------
     source : path, str or data frame
-        A file of separated values (CSV and the like), Parquet, JSON lines or LIBSVM, plain or
-        packed with gzip, told apart by content; the name of a data set such as ``"heart"``; or a
-        frame of pandas, polars or pyarrow.
+        A file of separated values (CSV and the like), Excel, Parquet, JSON lines or LIBSVM,
+        plain or packed (gzip, bzip2, xz, a zip with one table), told apart by content; the name
+        of a data set such as ``"heart"``; or a frame of pandas, polars or pyarrow.
     target : str, int or False, optional
         The column to predict, by name or position; a column called target, y, class, label or
         diagnosis is found by itself. False: there is none.
@@ -288,7 +292,7 @@ def read_table(
         raise InvalidInput(f"{found.name} has no rows. Give a line for each object.")
     if target is None and found.target is not None:
         target = found.target
-    name, note = choose_target(names, target, found.name)
+    name, note = choose_target(names, target, found.name, [*raw.notes, *_named_below(raw, target)])
     if names == [name]:
         raise InvalidInput(
             f"{found.name} has no column besides the target {shown(name)}, so there is nothing to "
@@ -315,6 +319,7 @@ def read_table(
     if like is None:
         columns, derived, dated = with_dates(frame, columns, lambda r: f"{found.name}, {place(r)}")
         frame = with_derived(frame, derived, place)
+        dated += measured_columns(frame, columns)
     return Table(
         source=found.name,
         frame=frame,
@@ -364,6 +369,19 @@ def _read(
     if like is not None and like.width is not None:
         options |= {"zero_based": like.zero_based, "width": like.width}
     return read_raw(found, **options)
+
+
+def _named_below(raw: RawTable, target: Any) -> Iterator[str]:
+    """Say where the name of the target stands, if it is among the first rows."""
+    for name in raw.frame.column_names if raw.untyped and isinstance(target, str) else ():
+        cells = raw.frame[name].slice(0, _TITLES).to_pylist()
+        for row, cell in enumerate(cells):
+            if target in (part.strip() for part in re.split(r"[,;|\t]", cell or "")):
+                yield (
+                    f"{raw.place(row).capitalize()} holds {shown(target)}: if the names of the "
+                    "columns stand there, delete what is above."
+                )
+                return
 
 
 def _missing_values(frame: Frame) -> dict[str, int]:

@@ -36,7 +36,7 @@ _METHODS = ("normalized", "exp", "on", "power_series")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
-      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<name>[^\W\d]\w*)
       | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
       | (?P<symbol>\*\*|[-+*().,=\[\]])""",

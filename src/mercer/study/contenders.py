@@ -28,6 +28,8 @@ _PART, _FEW = 0.125, 100
 least."""
 
 
+_ENDED = "reached its time limit"
+"""What a search or a contest says of itself where it had to stop."""
 _QUICK, _TRIED, _NO_TIME = 1_000, 4, 1e-3
 """Rows up to which a search without time takes about a second at most, the part of more rows that
 shows how long it takes, and the seconds that it is given."""
@@ -137,18 +139,20 @@ class TunedMachine:
             began=time.perf_counter(),
         )  # fmt: skip
         notes: list[str] = []
-        with noted(notes):
-            search = search_machine(
-                fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
-                notes=notes, scoring=self.judge.scoring, score=self.judge.score,
-            )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", f".*{_ENDED}")  # one note says it of all folds
+            with noted(notes):
+                search = search_machine(
+                    fold, fold.rows(train), fold.y[train], time_limit=seconds, callback=None,
+                    notes=notes, scoring=self.judge.scoring, score=self.judge.score,
+                )  # fmt: skip
         # Each fold has its own weights and counts: a list of them all would hide the other notes.
-        ended = f"{type(search).__name__} reached its time limit"
-        self.notes.extend(note for note in notes if not note.startswith((PARTS, ended)))
-        if any(note.startswith(ended) for note in notes):
+        ended = [note for note in notes if _ENDED in note]
+        self.notes.extend(n for n in notes if not (n.startswith(PARTS) or n in ended))
+        if ended:
             self.notes.append(
                 f"{self.name} had no time for its whole grid in some folds, and may do better with "
-                "more of it (--time-limit)."
+                "more of it (time_limit=)."
             )
         if search.cv_results_["skipped"].any() and seconds is None:
             raise KeyboardInterrupt  # Ctrl-C reached the search first

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._typing import Column, IntArray
 from mercer.io.tables import Table
+from mercer.report.text import counted
 from mercer.study.plan import Plan, prepare
 
 _MOST_CELLS = 20_000_000
@@ -34,9 +35,10 @@ def keep_copies_together(plan: Plan) -> Plan:
         return plan
     prepared = prepare(plan.table, train)
     others = [note for note in plan.notes if note not in plan.prepared.notes]
+    have = "has" if moved == 1 else "have"
     note = (
-        f"{moved:,} rows have a copy on the other side of the split; copies were put together, so "
-        "that no row of the test was seen in training."
+        f"{counted(moved, 'row')} {have} a copy on the other side of the split; copies were put "
+        "together, so that no row of the test was seen in training."
     )
     notes = (*others, *prepared.notes, note)
     return replace(plan, train=train, test=test, prepared=prepared, notes=notes)

@@ -24,6 +24,8 @@ ORDERED = 0.5
 """Above this agreement of neighbouring rows, beyond that of chance, their order tells something."""
 COPIED = 0.05
 """The share of copies above which the test is clearly smaller than it looks."""
+_GROUPS = 10
+"""Categories from which a column that tells the answer names persons or places rather than it."""
 _SAMPLE = 5_000
 """Rows that leaks are looked for in."""
 _MOST_COLUMNS = 20
@@ -75,7 +77,12 @@ def _leaks(table: Table) -> Iterator[str]:
             share = _share_of_categories(codes, y, table.task == "number")
             if share >= _enough(table.task == "number"):
                 name = str(column.name)
-                yield _leak(f"{name!r} alone gives", table, share, name)
+                levels = int(codes.max()) + 1
+                for_each = table.task == "number" or levels > 2 * (int(y.max()) + 1)
+                if levels >= _GROUPS and for_each and name not in table.derived:
+                    yield _group(table, share, name, levels)
+                else:
+                    yield _leak(f"{name!r} alone gives", table, share, name)
     if table.task == "number":
         several = [j for j, name in enumerate(names) if name not in alone][: 2 * _MOST_COLUMNS]
         for a, b, sign, share in _telling_pairs(X[:, several], y):
@@ -89,6 +96,16 @@ def _leak(what: str, table: Table, share: float, name: str) -> str:
     return (
         f"{what} nearly all of {table.target_name!r} ({100 * share:.1f} %). If that is known only "
         f"together with the answer, it is a leak: take it out of the data (drop=[{name!r}])."
+    )
+
+
+def _group(table: Table, share: float, name: str, levels: int) -> str:
+    return (
+        f"{name!r} alone gives nearly all of {table.target_name!r} ({100 * share:.1f} %): each of "
+        f"its {levels} values stands for several rows with one answer, as those of a person or a "
+        "place do, and new rows may have other values. Test on values that were not seen "
+        f"(group={name!r}), or take it out if it is known only together with the answer "
+        f"(drop=[{name!r}])."
     )
 
 
