@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import RBF
-from mercer.linalg.shifted import Krylov, Tridiagonal, solve_shifts
+from mercer.linalg.shifted import Krylov, solve_shifts
+from mercer.linalg.tridiagonal import Tridiagonal
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 4))
