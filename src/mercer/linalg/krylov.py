@@ -71,8 +71,7 @@ class KrylovSpaces:
 
     def __init__(self, K: Array, parts: Sequence[Part], tol: float, most: int, room: Room) -> None:
         self.parts, self.tol, self.most = parts, tol, most
-        self._K, places, *segments = _in_segments(K, parts, room)
-        self._segments = segments
+        self._matrix = _InSegments.of(K, parts, room)
         of = [part for part in parts for _ in range(part.B.shape[1])]
         self._sizes = np.array([len(part.rows) for part in of])
         shape = len(of), int(self._sizes.max(initial=1))
@@ -82,7 +81,7 @@ class KrylovSpaces:
         self._norms = np.array([float(np.linalg.norm(b)) for b in starts])
         for f, (part, b) in enumerate(zip(of, starts, strict=True)):
             n = len(b)
-            self._rows[f, :n], self._scales[f, :n] = places[part.rows], part.scale
+            self._rows[f, :n], self._scales[f, :n] = self._matrix.places[part.rows], part.scale
             self._next[f, :n] = b / (self._norms[f] or 1.0)
         self._spaces_each = len(of) / len(parts)
         self._shifts = np.array([float(part.alphas.min()) for part in of])
@@ -104,8 +103,10 @@ class KrylovSpaces:
                 return False
             _parallel.check_stopped()
             _fast.krylov.grow(
-                self._K,
-                *self._segments,
+                self._matrix.K,
+                self._matrix.bounds,
+                self._matrix.table,
+                self._matrix.counts,
                 self._rows,
                 self._sizes,
                 self._scales,
@@ -133,7 +134,7 @@ class KrylovSpaces:
         if worst >= 1:
             return False
         needed = taken * (math.log(self.tol) / math.log(worst)) ** _SUPERLINEAR
-        return needed - taken < _WORTH_WHILE * n / self._spaces_each
+        return bool(needed - taken < _WORTH_WHILE * n / self._spaces_each)
 
     def solve(self) -> list[Array]:
         """Return (A + λI)⁻¹B of each part: an array of shape (alphas, n, columns)."""
@@ -141,11 +142,8 @@ class KrylovSpaces:
         for part in self.parts:
             X = np.zeros((len(part.alphas), *part.B.shape))
             for column in range(X.shape[2]):
-                m = int(self.lengths[f])
-                if m:
-                    X[:, :, column] = (
-                        self._inner(f, part.alphas).T @ self._bases[f, :m, : X.shape[1]]
-                    )
+                if self.lengths[f]:
+                    X[:, :, column] = self._inner(f, part.alphas).T @ self.basis(f)
                 f += 1
             found.append(X)
         return found
@@ -162,42 +160,57 @@ class KrylovSpaces:
         return np.asarray(solved(self._diagonals[f, :m], self._sides[f, : m - 1], unit, alphas)[0])
 
 
-def _in_segments(
-    K: Array, parts: Sequence[Part], room: Room
-) -> tuple[Array, IntArray, IntArray, IntArray, IntArray]:
-    """Put the rows of K in an order in which parts are made of few segments of them.
+@dataclass(frozen=True, eq=False)
+class _InSegments:
+    """A matrix whose rows are in an order in which parts are made of few segments of them.
 
-    Returns K so, the place of each row, the bounds of the segments, and for two of these the
-    vectors that are zero in neither: a table of them in groups, the last of which is filled up with
-    one of its own, and how many groups there are.
+    Attributes
+    ----------
+    places : array
+        Where each row is now.
+    bounds : array
+        Those of the segments.
+    table, counts : arrays
+        For two segments the vectors that are zero in neither, in groups, the last of which is
+        filled up with one of its own; and how many groups there are.
     """
-    there: BoolArray = np.zeros((len(parts), len(K)), dtype=bool)
-    for own, part in zip(there, parts, strict=True):
-        own[part.rows] = True
-    most = _FEW_SEGMENTS * len(parts)
-    places = np.arange(len(K))
-    bounds = _bounds(there)
-    if len(bounds) > most + 1 or not there.any(axis=0).all():
-        order = np.lexsort(there)
-        order = order[there[:, order].any(axis=0)]
-        bounds = _bounds(there[:, order])
-        if len(bounds) <= most + 1:
-            places[order] = np.arange(len(order))
-            there, K_ordered = there[:, order], room(len(order))
-            _fast.shifted.take(K, order, K_ordered)
-            K = K_ordered
-    if len(bounds) > most + 1:
-        bounds, there = np.array([0, len(K)]), np.ones_like(there)
-    vectors = np.repeat(there[:, bounds[:-1]], [part.B.shape[1] for part in parts], axis=0)
-    both = vectors[:, :, None] & vectors[:, None, :]
-    size = _fast.krylov.AT_ONCE
-    counts = -(-both.sum(axis=0) // size)
-    table = np.zeros((*counts.shape, int(counts.max(initial=1)), size), dtype=np.int64)
-    for a, b in np.argwhere(counts):
-        listed = np.flatnonzero(both[:, a, b])
-        table[a, b].flat[:] = listed[-1]
-        table[a, b].flat[: len(listed)] = listed
-    return K, places, bounds, table, counts
+
+    K: Array
+    places: IntArray
+    bounds: IntArray
+    table: IntArray
+    counts: IntArray
+
+    @classmethod
+    def of(cls, K: Array, parts: Sequence[Part], room: Room) -> _InSegments:
+        """Order the rows, in a copy, where the parts have not few segments as they are."""
+        there: BoolArray = np.zeros((len(parts), len(K)), dtype=bool)
+        for own, part in zip(there, parts, strict=True):
+            own[part.rows] = True
+        most = _FEW_SEGMENTS * len(parts)
+        places = np.arange(len(K))
+        bounds = _bounds(there)
+        if len(bounds) > most + 1 or not there.any(axis=0).all():
+            order = np.lexsort(there)
+            order = order[there[:, order].any(axis=0)]
+            bounds = _bounds(there[:, order])
+            if len(bounds) <= most + 1:
+                places[order] = np.arange(len(order))
+                there, K_ordered = there[:, order], room(len(order))
+                _fast.shifted.take(K, order, K_ordered)
+                K = K_ordered
+        if len(bounds) > most + 1:
+            bounds, there = np.array([0, len(K)]), np.ones_like(there)
+        vectors = np.repeat(there[:, bounds[:-1]], [part.B.shape[1] for part in parts], axis=0)
+        both = vectors[:, :, None] & vectors[:, None, :]
+        size = _fast.krylov.AT_ONCE
+        counts = -(-both.sum(axis=0) // size)
+        table = np.zeros((*counts.shape, int(counts.max(initial=1)), size), dtype=np.int64)
+        for a, b in np.argwhere(counts):
+            listed = np.flatnonzero(both[:, a, b])
+            table[a, b].flat[:] = listed[-1]
+            table[a, b].flat[: len(listed)] = listed
+        return cls(K, places, bounds, table, counts)
 
 
 def _bounds(there: BoolArray) -> IntArray:
