@@ -21,6 +21,7 @@ SPLITS = {
     "two halves": [ORDER[:50], ORDER[50:]],
     "one row": [np.array([7]), np.arange(20, 23)],
     "random parts": [RNG.permutation(103)[: 30 + 5 * k] for k in range(6)],
+    "thirty folds": [np.setdiff1d(ORDER, part) for part in np.array_split(ORDER, 30)],
     "ten folds": [np.setdiff1d(ORDER, part) for part in np.array_split(ORDER, 10)],
 }
 K.flags.writeable = False

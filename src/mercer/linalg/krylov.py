@@ -23,11 +23,12 @@ _LOOK_FIRST = 0.12
 _SUPERLINEAR = 0.6
 """Steps grow like this power of the digits, as spaces get to know the largest eigenvalues: 0.5 to
 0.7 for Gaussian kernels of 5 to 100 columns."""
-_WORTH_WHILE = 0.45
-"""Further steps, as a share of the rows, that cost less than a tridiagonal form."""
-_FEW_SEGMENTS = 2
-"""Segments for each vector up to which it pays to leave out where vectors are zero: those of folds
-are one each, those of random parts very many."""
+_WORTH_WHILE, _ALONE = 0.45, 0.35
+"""Further steps, as a share of the rows, that cost less than a tridiagonal form: where several
+parts share the looks at the matrix, and of one part."""
+_FEW_SEGMENTS, _FEW_PARTS = 2, 12
+"""Segments for each part, and parts, up to which it pays to leave out where vectors are zero: those
+of folds are one each, those of random parts very many, and of many folds each leaves out little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ class KrylovSpaces:
         if worst >= 1:
             return False
         needed = taken * (math.log(self.tol) / math.log(worst)) ** _SUPERLINEAR
-        return bool(needed - taken < _WORTH_WHILE * n / self._spaces_each)
+        share = _WORTH_WHILE if len(self.parts) > 1 else _ALONE
+        return bool(needed - taken < share * n / self._spaces_each)
 
     def solve(self) -> list[Array]:
         """Return (A + λI)⁻¹B of each part: an array of shape (alphas, n, columns)."""
@@ -187,10 +189,10 @@ class _InSegments:
         there: BoolArray = np.zeros((len(parts), len(K)), dtype=bool)
         for own, part in zip(there, parts, strict=True):
             own[part.rows] = True
-        most = _FEW_SEGMENTS * len(parts)
+        most = _FEW_SEGMENTS * len(parts) if len(parts) <= _FEW_PARTS else 0
         places = np.arange(len(K))
         bounds = _bounds(there)
-        if len(bounds) > most + 1 or not there.any(axis=0).all():
+        if most and (len(bounds) > most + 1 or not there.any(axis=0).all()):
             order = np.lexsort(there)
             order = order[there[:, order].any(axis=0)]
             bounds = _bounds(there[:, order])

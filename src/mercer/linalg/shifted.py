@@ -12,11 +12,11 @@ from mercer.linalg.krylov import KrylovSpaces, Part, Room
 from mercer.linalg.tridiagonal import Tridiagonal
 
 _MOST_STEPS = 0.8
-"""Steps, as a share of the rows, after which rounding makes more of them doubtful."""
+"""Steps, as a share of the rows, by which tridiagonal forms would have been cheaper long ago."""
 _TIGHTEST = 1e-13
 """The smallest relative residual that float64 can show."""
 _SPACE_BYTES = 1 << 27
-"""Memory that Krylov spaces may always take: those of five folds of 2,500 rows with 0.2 n steps."""
+"""Memory that Krylov spaces may always take: what those of five folds of 2,500 rows may need."""
 
 
 def solve_shifts(K: Array, parts: Sequence[Part], tol: float, room: Room) -> list[Array]:
