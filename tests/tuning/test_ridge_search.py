@@ -116,3 +116,11 @@ def test_scores_depend_neither_on_threads_nor_on_what_is_solved_together(splits,
     np.testing.assert_allclose(
         ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-9
     )
+
+
+def test_a_race_solves_all_folds_together():
+    grid = {"gamma": [1e-3, 0.02, 30.0], "alpha": [1e-4, 0.1, 1e4]}
+    signal = np.sin(X[:, 2]) + X[:, 3]
+    racing = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5, exhaustive=False, n_jobs=1)
+    racing.fit(X, signal)
+    assert np.isfinite(racing.cv_results_["mean_test_score"]).all()

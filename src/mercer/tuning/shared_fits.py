@@ -139,7 +139,9 @@ class SharedFits:
         self.failed: list[tuple[int, int]] = []
         """Fits that raised: to be done again alone, so that the error is raised as usual."""
         self.memory = Scratch()
-        self._answers = KINDS[get_tags(next(iter(machines.values()))).estimator_type]
+        some = next(iter(machines.values()))
+        self._answers = KINDS[get_tags(some).estimator_type]
+        self._solves_together = some.solves_paths_together
         # Numbers in the place of what they stand for, which takes long to hash.
         numbers: dict[Hashable, int] = {}
         self._apart = {
@@ -169,9 +171,10 @@ class SharedFits:
         In a race the first fold shows who leads. The leader then runs all folds, so that the
         others know what they have to beat. With less than half of the folds a cell with score s is
         out only if s < 2 best − 1, which is rare where the best is not near 1: so the others run
-        half of the folds at once, and then fold by fold.
+        half of the folds at once, and then fold by fold. Where folds cost less together than apart
+        that saves nothing.
         """
-        if math.isinf(self.race.highest):
+        if math.isinf(self.race.highest) or self._solves_together:
             yield [task for ready in together for task in ready]
             return
         if not together:
@@ -188,7 +191,7 @@ class SharedFits:
 
     def _together(self, tasks: list[_Task]) -> list[list[_Task]]:
         """Put tasks together that cost less so, as long as there is something for all threads."""
-        if not next(iter(self.machines.values())).solves_paths_together:
+        if not self._solves_together:
             return [[task] for task in tasks]
         alike: dict[int, list[_Task]] = defaultdict(list)
         for task in tasks:
