@@ -86,7 +86,7 @@ EXERCISES = {
         from mercer import GridSearchCV, KernelRidge
 
         X = np.random.default_rng(0).normal(size=(60, 2))
-        grid = {"alpha": [0.1, 1.0], "gamma": [0.5, 1.0]}
+        grid = {"alpha": [1e-9, 1.0], "gamma": [0.5, 1.0]}
         GridSearchCV(KernelRidge(kernel="rbf"), grid).fit(X, X[:, 0])
     """,
     "box_ascent": """
@@ -422,6 +422,13 @@ EXERCISES = {
         K = np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2))
         for problem in (qp.classifier(y, np.full(300, 1e6)), qp.nu_classifier(y, y * y, 0.2)):
             BoxQPSolver().solve(problem, GivenGram(K), Budget(1e-8))
+    """,
+    "krylov": """
+        import numpy as np
+        from mercer import GridSearchCV, KernelRidge
+
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        GridSearchCV(KernelRidge(kernel="rbf"), {"gamma": [0.5, 1.0]}).fit(X, X[:, 0])
     """,
     "kmers": """
         import numpy as np

@@ -4,12 +4,26 @@ import numpy as np
 import pytest
 
 from mercer import RBF
-from mercer.linalg.shifted import Krylov, Tridiagonal, solve_shifts
+from mercer.linalg import shifted
+from mercer.linalg.krylov import KrylovSpaces, Part
+from mercer.linalg.tridiagonal import Tridiagonal
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((120, 4))
 B = RNG.standard_normal((120, 3))
 ALPHAS = np.array([1e-6, 1e-2, 3.0])
+
+
+def room(n):
+    return np.full((n, n), np.nan)
+
+
+def whole(K, B, alphas):
+    return Part(np.arange(len(K)), np.ones(len(K)), B, alphas)
+
+
+def solve_shifts(K, B, alphas, tol):
+    return shifted.solve_shifts(K, [whole(K, B, alphas)], tol, room)[0]
 
 
 @pytest.mark.parametrize("columns", [1, 3])
@@ -32,15 +46,16 @@ def test_a_tridiagonal_form_has_the_eigenvalues():
 
 def test_a_krylov_space_tells_its_residual_and_gives_up_early():
     K = RBF(gamma=5.0)(X)
-    space = Krylov(K, B[:, 0])
-    assert space.reaches(0.1, 1e-12, 120)
-    x = space.solve(np.array([0.1]))[0]
+    space = KrylovSpaces(K, [whole(K, B[:, :1], np.array([0.1]))], 1e-12, 120, room)
+    assert space.reach()
+    x = space.solve()[0][0, :, 0]
     residual = np.linalg.norm(B[:, 0] - K @ x - 0.1 * x) / np.linalg.norm(B[:, 0])
     assert residual < 2e-12
-    assert len(space.side) < 80
-    hard = Krylov(RBF(gamma=0.01)(X), B[:, 0])
-    assert not hard.reaches(1e-9, 1e-12, 30)
-    assert len(hard.side) < 30
+    assert space.lengths.max() < 80
+    scales = np.geomspace(1, 1e9, 120)
+    hard = KrylovSpaces(np.diag(scales), [whole(K, B[:, :1], np.array([1e-9]))], 1e-12, 90, room)
+    assert not hard.reach()
+    assert hard.lengths.max() < 30
 
 
 def test_small_zero_and_singular():

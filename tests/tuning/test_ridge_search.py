@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import kernel_ridge, model_selection
 from sklearn.datasets import load_diabetes
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +16,7 @@ X, y = X[:160] * 20, y[:160] - 150
 Y = np.c_[y, np.sin(y / 30)]
 WEIGHTS = np.random.default_rng(0).uniform(0.1, 2, len(y))
 WEIGHTS[::7] = 0
+FEW, REST = np.arange(3, 43), np.r_[0:3, 43:160]
 GRID = {"gamma": [1e-3, 0.02, 3.0], "alpha": [1e-4, 0.1, 10.0]}
 X.flags.writeable = y.flags.writeable = Y.flags.writeable = False
 
@@ -97,3 +98,29 @@ def test_wrong_cells_say_why():
         GridSearchCV(
             KernelRidge(kernel="rbf"), {"alpha": [[1.0, 2.0]]}, cv=3, error_score="raise"
         ).fit(X, y)
+
+
+@pytest.mark.usefixtures("no_fit_alone")
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+@pytest.mark.parametrize(
+    "splits", [KFold(5), ShuffleSplit(4, random_state=0), [(FEW, REST)], [(REST, FEW), (FEW, REST)]]
+)
+def test_scores_depend_neither_on_threads_nor_on_what_is_solved_together(splits, jobs):
+    grid = {"alpha": GRID["alpha"]}
+    ours = GridSearchCV(
+        KernelRidge(kernel="rbf", gamma=0.02), grid, cv=splits, n_jobs=jobs, exhaustive=True
+    ).fit(X, y)
+    theirs = model_selection.GridSearchCV(
+        kernel_ridge.KernelRidge(kernel="rbf", gamma=0.02), grid, cv=splits
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-9
+    )
+
+
+def test_a_race_solves_all_folds_together():
+    grid = {"gamma": [1e-3, 0.02, 30.0], "alpha": [1e-4, 0.1, 1e4]}
+    signal = np.sin(X[:, 2]) + X[:, 3]
+    racing = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=5, exhaustive=False, n_jobs=1)
+    racing.fit(X, signal)
+    assert np.isfinite(racing.cv_results_["mean_test_score"]).all()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         gaussian_factors as gaussian_factors,
         kinked_loss as kinked_loss,
         kmers as kmers,
+        krylov as krylov,
         lasso as lasso,
         log_cosh as log_cosh,
         logistic as logistic,

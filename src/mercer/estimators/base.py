@@ -103,6 +103,17 @@ class FitPlan(ABC, Generic[RuleKind]):
         None stands for answers that are no use; what the time does not suffice for is missing.
         """
 
+    @classmethod
+    def solve_paths(
+        cls: type[Plan],
+        paths: Sequence[tuple[Sequence[Plan], IntArray]],
+        K: Array,
+        memory: Scratch,
+        deadline: float,
+    ) -> list[list[Functions | None]]:
+        """Solve several paths, each on its own rows of the matrix."""
+        return [cls.solve_path(plans, K, train, memory, deadline) for plans, train in paths]
+
 
 class CheckedParameters(AtomicFit):
     """Parameters are checked in the way of scikit-learn, but for those that are their defaults."""
@@ -160,6 +171,11 @@ class KernelMachine(ShownMachine, CheckedParameters, BaseEstimator):
     @property
     def fits_by_plan(self) -> bool:
         """Whether a fit is its plan and no more: no landmarks, no limits, nothing calibrated."""
+        return False
+
+    @property
+    def solves_paths_together(self) -> bool:
+        """Whether paths on several parts of one matrix cost less together than apart."""
         return False
 
     @property

@@ -139,7 +139,9 @@ class SharedFits:
         self.failed: list[tuple[int, int]] = []
         """Fits that raised: to be done again alone, so that the error is raised as usual."""
         self.memory = Scratch()
-        self._answers = KINDS[get_tags(next(iter(machines.values()))).estimator_type]
+        some = next(iter(machines.values()))
+        self._answers = KINDS[get_tags(some).estimator_type]
+        self._solves_together = some.solves_paths_together
         # Numbers in the place of what they stand for, which takes long to hash.
         numbers: dict[Hashable, int] = {}
         self._apart = {
@@ -160,7 +162,7 @@ class SharedFits:
             together = [self._ready(jobs, at) for at, jobs in enumerate(kernels[s : s + size])]
             for tasks in self._rounds([ready for ready in together if ready]):
                 with interruptible():
-                    _parallel.run(self._do, tasks, self.threads)
+                    _parallel.run(self._do, self._together(tasks), self.threads)
                     self.between()
 
     def _rounds(self, together: list[list[_Task]]) -> Iterator[list[_Task]]:
@@ -169,9 +171,10 @@ class SharedFits:
         In a race the first fold shows who leads. The leader then runs all folds, so that the
         others know what they have to beat. With less than half of the folds a cell with score s is
         out only if s < 2 best − 1, which is rare where the best is not near 1: so the others run
-        half of the folds at once, and then fold by fold.
+        half of the folds at once, and then fold by fold. Where folds cost less together than apart
+        that saves nothing.
         """
-        if math.isinf(self.race.highest):
+        if math.isinf(self.race.highest) or self._solves_together:
             yield [task for ready in together for task in ready]
             return
         if not together:
@@ -185,6 +188,16 @@ class SharedFits:
         yield [task for r in range(1, half) for ready in others for task in ready[r : r + 1]]
         for r in range(half, last):
             yield [task for ready in others for task in ready[r : r + 1]]
+
+    def _together(self, tasks: list[_Task]) -> list[list[_Task]]:
+        """Put tasks together that cost less so, as long as there is something for all threads."""
+        if not self._solves_together:
+            return [[task] for task in tasks]
+        alike: dict[int, list[_Task]] = defaultdict(list)
+        for task in tasks:
+            alike[id(task[0] if task[1] is None else task[1])].append(task)
+        pieces = -(-self.threads // max(1, len(alike)))
+        return [same[s::pieces] for same in alike.values() for s in range(min(pieces, len(same)))]
 
     def _ready(self, jobs: list[_Job], at: int) -> list[_Task]:
         """Return jobs with their matrix, where it is the same for all of them."""
@@ -221,15 +234,16 @@ class SharedFits:
                     job.cells.append(cell)
         return [jobs for jobs in kernels.values() if jobs[0].cells]
 
-    def _do(self, task: _Task) -> None:
-        job, K = task
+    def _do(self, tasks: list[_Task]) -> None:
+        K = tasks[0][1]
         if K is None:
-            K = self._matrix(job.gram, -1, 1)
+            K = self._matrix(tasks[0][0].gram, -1, 1)
         if K is None:
-            self._give_up([job])
+            self._give_up([job for job, _ in tasks])
             return
-        for path in _paths(self._plans(job)):
-            self._solve(K, job.fold, path)
+        paths = [(job.fold, path) for job, _ in tasks for path in _paths(self._plans(job))]
+        if paths:
+            self._solve(K, paths)
 
     def _matrix(self, gram: Gram, number: int, threads: int) -> Array | None:
         """Return the values of a matrix, in memory that others use later; None if they overflow."""
@@ -261,10 +275,19 @@ class SharedFits:
             plans.pop()
         return plans
 
-    def _solve(self, K: Array, k: int, path: list[_Planned]) -> None:
-        fold, (_, _, plans) = self.folds[k], zip(*path, strict=True)
-        # What the time did not suffice for is missing at the end.
-        answers = plans[0].solve_path(plans, K, fold.train, self.memory, self.deadline())
+    def _solve(self, K: Array, paths: list[tuple[int, list[_Planned]]]) -> None:
+        """Solve paths, each on a fold, and score them."""
+        plans = [[plan for _, _, plan in path] for _, path in paths]
+        parts = [(own, self.folds[k].train) for own, (k, _) in zip(plans, paths, strict=True)]
+        answers = plans[0][0].solve_paths(parts, K, self.memory, self.deadline())
+        for (k, path), functions in zip(paths, answers, strict=True):
+            self._judge(K, k, path, functions)
+
+    def _judge(
+        self, K: Array, k: int, path: list[_Planned], answers: Sequence[Functions | None]
+    ) -> None:
+        """Score the answers to a path; what the time did not suffice for is missing at the end."""
+        fold = self.folds[k]
         found: list[tuple[int, _Plan, Functions]] = []
         for (_, cell, plan), functions in zip(path, answers, strict=False):
             if functions is None:

@@ -361,6 +361,10 @@ class KernelRidge(
         return RidgePlan(TargetRule(np.ndim(data.y) == 1), targets, alphas, self.fit_intercept)
 
     @property
+    def solves_paths_together(self) -> bool:
+        return True
+
+    @property
     def fits_by_plan(self) -> bool:
         if self.is_open or self.time_limit is not None or self.approximation is not None:
             return False

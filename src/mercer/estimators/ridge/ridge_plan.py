@@ -9,7 +9,6 @@ from numbers import Real
 
 import numpy as np
 
-from mercer import _fast
 from mercer._sklearn import check_sample_weight, check_targets
 from mercer._typing import Array, IntArray, Parameter, SampleWeights, Targets
 from mercer.estimators.base import FitData, FitPlan, Functions
@@ -19,6 +18,7 @@ from mercer.estimators.linear.magnitudes import (
     sum_of_squares,
 )
 from mercer.exceptions import InvalidInput, InvalidParameter
+from mercer.linalg.krylov import Part
 from mercer.linalg.shifted import solve_shifts
 from mercer.solvers.svm.box_qp import Scratch
 
@@ -75,38 +75,60 @@ class RidgePlan(FitPlan[TargetRule]):
         memory: Scratch,
         deadline: float,
     ) -> list[Functions | None]:
+        return cls.solve_paths([(plans, train)], K, memory, deadline)[0]
+
+    @classmethod
+    def solve_paths(
+        cls,
+        paths: Sequence[tuple[Sequence[RidgePlan], IntArray]],
+        K: Array,
+        memory: Scratch,
+        deadline: float,
+    ) -> list[list[Functions | None]]:
         began = time.perf_counter()
-        rows = plans[0].targets.rows
-        A = memory.matrix(len(rows), -2)
-        _fast.shifted.take(K, train[rows], A)
-        scale = np.sqrt(plans[0].targets.weights)[:, None]
-        if (scale != 1).any():
-            A *= scale
-            A *= scale.T
-        B = scale * plans[0].targets.Y
-        if any(plan.fit_intercept for plan in plans):
-            B = np.hstack([B, scale])
-        alphas = np.array([plan.alphas for plan in plans])
-        grid = np.unique(alphas)
-        answers = scale * solve_shifts(A, B, grid, _TOL)
-        # Of each plan and target: coefficients in a row, and the constant.
-        place, targets = np.searchsorted(grid, alphas), np.arange(alphas.shape[1])
-        found = answers[place, :, targets]
-        intercepts = np.zeros(alphas.shape)
-        if B.shape[1] > len(targets):
-            with_bias = np.array([plan.fit_intercept for plan in plans])
-            ones = answers[place[with_bias], :, -1]
-            biases = found[with_bias].sum(axis=2) / ones.sum(axis=2)
-            found[with_bias] -= biases[:, :, None] * ones
-            intercepts[with_bias] = biases
-        fine = np.asarray(np.isfinite(found).all(axis=(1, 2)))
-        columns = np.zeros((len(train), *alphas.shape))
-        columns[rows] = found.transpose(2, 0, 1)
-        seconds = (time.perf_counter() - began) / len(plans)
+        parts = [_part(plans, train) for plans, train in paths]
+        answers = solve_shifts(K, parts, _TOL, lambda n: memory.matrix(n, -2))
+        seconds = (time.perf_counter() - began) / sum(len(plans) for plans, _ in paths)
         return [
-            Functions(columns[:, j], intercepts[j], "optimal", seconds) if fine[j] else None
-            for j in range(len(plans))
+            _functions(plans, len(train), part, X, seconds)
+            for (plans, train), part, X in zip(paths, parts, answers, strict=True)
         ]
+
+
+def _part(plans: Sequence[RidgePlan], train: IntArray) -> Part:
+    """Return the matrix of a path, √W K √W, and its right-hand sides: √W times targets and ones."""
+    targets = plans[0].targets
+    scale = np.sqrt(targets.weights)
+    B = scale[:, None] * targets.Y
+    if any(plan.fit_intercept for plan in plans):
+        B = np.column_stack([B, scale])
+    alphas = np.unique([plan.alphas for plan in plans])
+    return Part(train[targets.rows], scale, B, alphas)
+
+
+def _functions(
+    plans: Sequence[RidgePlan], count: int, part: Part, X: Array, seconds: float
+) -> list[Functions | None]:
+    """Return the function of each plan, from the answers for all λ; None where they are no use."""
+    answers = part.scale[:, None] * X
+    alphas = np.array([plan.alphas for plan in plans])
+    # Of each plan and target: coefficients in a row, and the constant.
+    place, targets = np.searchsorted(part.alphas, alphas), np.arange(alphas.shape[1])
+    found = answers[place, :, targets]
+    intercepts = np.zeros(alphas.shape)
+    if X.shape[2] > len(targets):
+        with_bias = np.array([plan.fit_intercept for plan in plans])
+        ones = answers[place[with_bias], :, -1]
+        biases = found[with_bias].sum(axis=2) / ones.sum(axis=2)
+        found[with_bias] -= biases[:, :, None] * ones
+        intercepts[with_bias] = biases
+    fine = np.asarray(np.isfinite(found).all(axis=(1, 2)))
+    columns = np.zeros((count, *alphas.shape))
+    columns[plans[0].targets.rows] = found.transpose(2, 0, 1)
+    return [
+        Functions(columns[:, j], intercepts[j], "optimal", seconds) if fine[j] else None
+        for j in range(len(plans))
+    ]
 
 
 def read_targets(y: Targets) -> Array:
