@@ -23,9 +23,8 @@ from mercer.estimators.automatic.contest import (
     Contest,
     Entry,
     Watch,
-    race_rows,
-    without_copies,
 )
+from mercer.estimators.automatic.contest_rows import race_rows, without_copies
 from mercer.estimators.automatic.measures import Measure
 from mercer.estimators.automatic.table_coding import (
     TableCoding,
