@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -155,11 +155,21 @@ def _dense(task: _Task) -> Outcome[Array]:
             LinAlgWarning,
             stacklevel=7,
         )
-        return _spectral(task)
+        return _least_norm(task)
     c = factor.solve(B)
     f = factor.multiply(c)
     c += factor.solve(B - f - alpha * c)
     return Outcome(c, Status.OPTIMAL, 1, factor.multiply(c), {"method": "cholesky"})
+
+
+def _least_norm(task: _Task) -> Outcome[Array]:
+    """Take the pseudo-inverse, and once more for what its rounding has left."""
+    spectrum = task.spectrum or MatrixSpectrum(task.system.dense())
+    found = _spectral(replace(task, spectrum=spectrum))
+    c = found.value
+    rest = task.B - task.system.multiply(c) - task.alpha * c
+    c = c + spectrum.solve(rest, task.alpha)
+    return replace(found, value=c, product=task.system.multiply(c))
 
 
 def _mixed(task: _Task) -> Outcome[Array]:
