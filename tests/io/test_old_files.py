@@ -10,6 +10,9 @@ import mercer
 from tests.io.old_models import answers, cases
 
 FILES = sorted(Path(__file__).parent.glob("files_*/*.mercer"))
+DIGITS = {"fisher_svc": 1e-10}
+"""What other processors may change where it is more than usual: the eigenvalues of that Fisher
+information are from 2 to 10⁻⁷, so that rounding of 10⁻¹⁶ may become 10⁻⁹."""
 
 
 def same(found, expected, rtol=0.0):
@@ -33,7 +36,7 @@ def test_the_answers_are_the_same(path, tmp_path):
     assert found.keys() == record["answers"].keys()
     for name, expected in record["answers"].items():
         # Where the file was written, to the last bit; other processors sum in another order.
-        same(found[name], expected, rtol=1e-12)
+        same(found[name], expected, rtol=DIGITS.get(path.stem, 1e-12))
     # What was loaded can be written again, and is then the same model.
     mercer.save(model, tmp_path / "again", record=record)
     again = answers(mercer.load(tmp_path / "again"), record["data"])
