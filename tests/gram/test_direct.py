@@ -103,3 +103,10 @@ def test_many_rows_are_left_to_threads():
     kernel = RBF(gamma=1.0)
     assert DirectGram.of(kernel, kernel.encode(np.zeros((1000, 1)))) is not None
     assert DirectGram.of(kernel, kernel.encode(np.zeros((1001, 1)))) is None
+
+
+def test_points_that_are_far_from_each_other_have_nothing_in_common():
+    X = np.array([[0.0], [1.0], [2.0], [40.0]])
+    np.testing.assert_array_equal(RBF(gamma=1e6).direct(X, X), np.eye(4))
+    near = RBF(gamma=1.0).direct(X[:1], np.array([[26.0], [26.5]]))
+    np.testing.assert_allclose(near, np.exp([[-676.0, -702.25]]) * [[1, 0]], rtol=1e-10)

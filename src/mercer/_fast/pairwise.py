@@ -13,6 +13,8 @@ from mercer._fast.jit import jit
 from mercer._typing import Array
 
 ABSOLUTE, MINIMUM, CHI2 = 0, 1, 2
+_NOTHING = 1e-300
+"""Well above e⁻⁷⁰⁸, which stands for all smaller exponentials."""
 
 
 @jit
@@ -70,8 +72,11 @@ def gaussians(a: Array, b: Array, factor: float, same: bool) -> Array:
     out = np.empty((n, m))
     for i in range(n):
         start = i if same else 0
+        row = out[i, start:]
         _scaled_row(a[i], bt, start, factor, out[i])
-        double(out[i, start:])
+        double(row)
+        for j in range(row.size):  # sums of ±e⁻⁷⁰⁸ are not 0 in every order, and decide ties
+            row[j] = 0.0 if row[j] < _NOTHING else row[j]
     if same:
         mirror_upper(out)
     return out
