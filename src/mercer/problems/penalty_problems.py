@@ -93,7 +93,8 @@ class PenaltyProblem:
         nu = self.multipliers(A, r) if value.nu is None else value.nu
         low, high = self.penalty.box
         conjugate = self.penalty.conjugate(nu)
-        mismatch = self.penalty.value(r) + conjugate - nu * r
+        lost = self.penalty.value(r)
+        mismatch = lost + conjugate - nu * r
         return Certificate(
             problem=self.name,
             primal=self.value(r),
@@ -101,6 +102,9 @@ class PenaltyProblem:
             stationarity=float(np.abs(A.T @ nu).max(initial=0.0)),
             dual_feasibility=max(float((nu - high).max()), float((low - nu).max()), 0.0),
             complementarity=float(mismatch.max(initial=0.0)),
+            rounding=sum_bound(lost)
+            + sum_bound(np.abs(self.b * nu))
+            + sum_bound(np.abs(conjugate)),
         )
 
     def prove(self, value: PenaltyAnswer | VertexAnswer, gram: GramMatrix) -> Certificate:
@@ -162,6 +166,7 @@ class ChebyshevProblem:
             stationarity=float(np.abs(A.T @ nu).max(initial=0.0)),
             dual_feasibility=max(float(np.abs(nu).sum()) - 1, 0.0),
             complementarity=float((np.abs(nu) * (most - np.sign(nu) * r)).max(initial=0.0)),
+            rounding=sum_bound(np.abs(self.b * nu)),
         )
 
     def prove(self, value: VertexAnswer, gram: GramMatrix) -> Certificate:
