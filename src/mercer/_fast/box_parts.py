@@ -9,7 +9,8 @@ from mercer._typing import Array, Groups, IntArray
 FINEST = 1e-12
 """Violation that float64 can reach on multipliers of size 1."""
 FINE_ENOUGH = 1e-9
-"""Violation at which one step was enough."""
+"""Violation at which one step was enough, and that others aim at where the matrix is nearly
+singular: the last three digits took most of the time of such fits."""
 FINE_ROUNDS, FINE_PAIRS = 8, 1000
 """Most rounds among the last ones, where a matrix is nearly singular, and pair steps in each: a few
 for each variable."""
@@ -87,7 +88,7 @@ def solve_parts(
                 if stage == 1:
                     if violation(px, fx, x, least, greatest, of, groups) <= FINE_ENOUGH:
                         break
-                    turns, most = FINE_ROUNDS, FINE_PAIRS
+                    goal, turns, most = FINE_ENOUGH, FINE_ROUNDS, FINE_PAIRS
             settle(least, greatest, x)
             if drift != 0.0:
                 product(K, at, x, fx)

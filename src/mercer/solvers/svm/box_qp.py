@@ -375,7 +375,8 @@ class _OnMatrix:
         parts = (problem.lo, problem.hi, problem.group, problem.groups)
         if _fast.box_qp.violation(problem.p, f, beta, *parts) <= last.FINE_ENOUGH:
             return 0.0
-        return self._improve(problem, beta, f, last.FINEST, last.FINE_ROUNDS, last.FINE_PAIRS)[2]
+        goal, rounds, pairs = last.FINE_ENOUGH, last.FINE_ROUNDS, last.FINE_PAIRS
+        return self._improve(problem, beta, f, goal, rounds, pairs)[2]
 
     def _begin(self, problem: BoxQP, start: Array | None) -> tuple[Array, Array]:
         if start is not None or self.last is None:
