@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import RBF
-from mercer.linalg.krylov import KrylovSpaces, Part
+from mercer.linalg.krylov import KrylovSpaces, ShiftedPart
 from mercer.linalg.shifted import solve_shifts
 
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def room(n):
 def parts_of(rows, columns, weighted):
     scales = [RNG.uniform(0.5, 2, len(r)) if weighted else np.ones(len(r)) for r in rows]
     return [
-        Part(r, s, RNG.standard_normal((len(r), columns)), ALPHAS[k % 3 :])
+        ShiftedPart(r, s, RNG.standard_normal((len(r), columns)), ALPHAS[k % 3 :])
         for k, (r, s) in enumerate(zip(rows, scales, strict=True))
     ]
 
@@ -62,7 +62,9 @@ def test_all_parts_are_solved(rows, columns, weighted):
 
 def test_bases_are_orthonormal_where_eigenvalues_spread_far():
     wide = RBF(gamma=0.01)(ROWS)
-    part = Part(np.arange(103), np.ones(103), RNG.standard_normal((103, 1)), np.array([1e-8]))
+    part = ShiftedPart(
+        np.arange(103), np.ones(103), RNG.standard_normal((103, 1)), np.array([1e-8])
+    )
     spaces = KrylovSpaces(wide, [part], TOL, 80, room)
     spaces.is_worth_while = lambda taken: True
     spaces.reach()
@@ -74,7 +76,7 @@ def test_bases_are_orthonormal_where_eigenvalues_spread_far():
 def test_a_zero_needs_no_steps_and_an_indefinite_matrix_is_told():
     zeros, ones = np.zeros((103, 1)), np.ones((103, 1))
     everywhere = np.arange(103)
-    parts = [Part(everywhere, np.ones(103), B, ALPHAS) for B in (zeros, ones)]
+    parts = [ShiftedPart(everywhere, np.ones(103), B, ALPHAS) for B in (zeros, ones)]
     spaces = KrylovSpaces(K, parts, TOL, 103, room)
     assert spaces.reach()
     assert spaces.lengths[0] == 0

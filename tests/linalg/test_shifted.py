@@ -5,7 +5,7 @@ import pytest
 
 from mercer import RBF
 from mercer.linalg import shifted
-from mercer.linalg.krylov import KrylovSpaces, Part
+from mercer.linalg.krylov import KrylovSpaces, ShiftedPart
 from mercer.linalg.tridiagonal import Tridiagonal
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ def room(n):
 
 
 def whole(K, B, alphas):
-    return Part(np.arange(len(K)), np.ones(len(K)), B, alphas)
+    return ShiftedPart(np.arange(len(K)), np.ones(len(K)), B, alphas)
 
 
 def solve_shifts(K, B, alphas, tol):

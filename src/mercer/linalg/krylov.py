@@ -32,7 +32,7 @@ of folds are one each, those of random parts very many, and of many folds each l
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ShiftedPart:
     """The matrix A = SKS of some rows of K with themselves, and what A + λI is solved for.
 
     Attributes
@@ -61,7 +61,7 @@ class KrylovSpaces:
     Parameters
     ----------
     K : array of shape (n, n)
-    parts : sequence of Part
+    parts : sequence of ShiftedPart
     tol : float
         Residuals are wanted below ``tol`` times b.
     most : int
@@ -70,7 +70,9 @@ class KrylovSpaces:
         Gives memory for matrices of so many rows, for another order of the rows of K.
     """
 
-    def __init__(self, K: Array, parts: Sequence[Part], tol: float, most: int, room: Room) -> None:
+    def __init__(
+        self, K: Array, parts: Sequence[ShiftedPart], tol: float, most: int, room: Room
+    ) -> None:
         self.parts, self.tol, self.most = parts, tol, most
         self._matrix = _InSegments.of(K, parts, room)
         of = [part for part in parts for _ in range(part.B.shape[1])]
@@ -184,7 +186,7 @@ class _InSegments:
     counts: IntArray
 
     @classmethod
-    def of(cls, K: Array, parts: Sequence[Part], room: Room) -> _InSegments:
+    def of(cls, K: Array, parts: Sequence[ShiftedPart], room: Room) -> _InSegments:
         """Order the rows, in a copy, where the parts have not few segments as they are."""
         there: BoolArray = np.zeros((len(parts), len(K)), dtype=bool)
         for own, part in zip(there, parts, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer import _fast
 from mercer._typing import Array
-from mercer.linalg.krylov import KrylovSpaces, Part, Room
+from mercer.linalg.krylov import KrylovSpaces, Room, ShiftedPart
 from mercer.linalg.tridiagonal import Tridiagonal
 
 _MOST_STEPS = 0.8
@@ -19,7 +19,7 @@ _SPACE_BYTES = 1 << 27
 """Memory that Krylov spaces may always take: what those of five folds of 2,500 rows may need."""
 
 
-def solve_shifts(K: Array, parts: Sequence[Part], tol: float, room: Room) -> list[Array]:
+def solve_shifts(K: Array, parts: Sequence[ShiftedPart], tol: float, room: Room) -> list[Array]:
     """Return (A + λI)⁻¹B for each part of K and every λ: arrays of shape (alphas, n, columns).
 
     NaN stands where A + λI is not positive definite, or singular to working precision.

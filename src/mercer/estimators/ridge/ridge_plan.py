@@ -18,7 +18,7 @@ from mercer.estimators.linear.magnitudes import (
     sum_of_squares,
 )
 from mercer.exceptions import InvalidInput, InvalidParameter
-from mercer.linalg.krylov import Part
+from mercer.linalg.krylov import ShiftedPart
 from mercer.linalg.shifted import solve_shifts
 from mercer.solvers.svm.box_qp import Scratch
 
@@ -95,7 +95,7 @@ class RidgePlan(FitPlan[TargetRule]):
         ]
 
 
-def _part(plans: Sequence[RidgePlan], train: IntArray) -> Part:
+def _part(plans: Sequence[RidgePlan], train: IntArray) -> ShiftedPart:
     """Return the matrix of a path, √W K √W, and its right-hand sides: √W times targets and ones."""
     targets = plans[0].targets
     scale = np.sqrt(targets.weights)
@@ -103,11 +103,11 @@ def _part(plans: Sequence[RidgePlan], train: IntArray) -> Part:
     if any(plan.fit_intercept for plan in plans):
         B = np.column_stack([B, scale])
     alphas = np.unique([plan.alphas for plan in plans])
-    return Part(train[targets.rows], scale, B, alphas)
+    return ShiftedPart(train[targets.rows], scale, B, alphas)
 
 
 def _functions(
-    plans: Sequence[RidgePlan], count: int, part: Part, X: Array, seconds: float
+    plans: Sequence[RidgePlan], count: int, part: ShiftedPart, X: Array, seconds: float
 ) -> list[Functions | None]:
     """Return the function of each plan, from the answers for all λ; None where they are no use."""
     answers = part.scale[:, None] * X
