@@ -361,10 +361,12 @@ EXERCISES = {
     "sparse_rows": """
         import numpy as np
         from scipy import sparse
-        from mercer import SVC
+        from mercer import SVC, _fast
 
         thin = sparse.random(150, 40, density=0.05, random_state=0, format="csr")
         SVC().fit(thin, np.arange(150) % 2)
+        rows = thin.indptr, thin.indices, thin.data
+        _fast.sparse_rows.add_column_products(*rows, np.zeros((40, 40)))
     """,
     "walks": "",
     "lasso": """

@@ -1,4 +1,4 @@
-"""Inner products of all rows of two sparse matrices, where most columns are rare."""
+"""Inner products of rows of two sparse matrices, most of whose columns are rare, and of columns."""
 
 from typing import Any
 
@@ -130,3 +130,13 @@ def squared_distances(
                 for q in range(other_begins[j], other_ends[j]):
                     row[j] += difference[other_indices[q]] ** 2
                     difference[other_indices[q]] = 0
+
+
+@jit
+def add_column_products(indptr: Integers, indices: Integers, data: Array, out: Array) -> None:
+    """Add XᵀX to ``out``, the products of all pairs of columns of a matrix in sparse rows."""
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            value, row = data[p], out[indices[p]]
+            for q in range(indptr[i], indptr[i + 1]):
+                row[indices[q]] += value * data[q]

@@ -166,6 +166,10 @@ class Design:
         if self.shape[0] * len(rows) * len(columns) <= _LITTLE_WORK:
             dense = left.toarray()
             G: Array = dense.T @ (dense if right is left else right.toarray())
+        elif right is left:
+            by_rows = left.tocsr()
+            G = np.zeros((len(rows), len(rows)))
+            _fast.sparse_rows.add_column_products(by_rows.indptr, by_rows.indices, by_rows.data, G)
         else:
             G = (left.T @ right).toarray()
         if self.means is not None:

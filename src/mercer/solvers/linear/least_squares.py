@@ -28,7 +28,7 @@ _ILL = 1e-6
 """Shares of the largest singular value below which an answer may lose half of its digits."""
 _TINY = 1e-9
 """Penalties below this share of the mean eigenvalue need a singular value decomposition."""
-_STEP_PER_ENTRY, _STEP, _SPARSE_PRODUCT = 40, 450_000, 60
+_STEP_PER_ENTRY, _STEP, _SPARSE_PRODUCT = 40, 450_000, 10
 """What a step of conjugate gradients costs for each stored number and for the calls of any step,
 and what a product of two stored numbers of XᵀX does, in units of n³ for a dense factor of n × n.
 Measured with 1e4 to 1e6 stored numbers."""
