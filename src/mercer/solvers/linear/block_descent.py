@@ -15,6 +15,9 @@ from mercer.solvers.base import Budget, FeatureSolver, Outcome, Status
 
 FIRST_COLUMNS = 100
 """The least number of zeros that a working set looks at: their Gram matrix costs little."""
+_POLISHES = 2
+"""Sets of rounds after the gap is small: they cost little and gain digits of small weights, which
+the gap does not see."""
 _PATIENCE = 30
 """Sets in a row that may bring nothing before rounding is all that is left."""
 
@@ -31,7 +34,7 @@ class BlockDescent(FeatureSolver[MultiTaskProblem, Array]):
         columns: IntArray = np.empty(0, np.intp)
         G: Array = np.empty((0, 0))
         epochs, least, waited, status = 0, np.inf, 0, None
-        polished = False
+        polished = 0
         while status is None:
             R = Y - X @ W
             c = np.asarray(X.T @ R)
@@ -40,7 +43,7 @@ class BlockDescent(FeatureSolver[MultiTaskProblem, Array]):
             waited = 0 if gap < 0.9 * least else waited + 1
             least = min(least, gap)
             near = not gap > problem.target(primal, budget.tol)
-            if near and (polished or epochs == 0):
+            if near and (polished >= _POLISHES or epochs == 0):
                 status = Status.OPTIMAL
             elif waited >= _PATIENCE:
                 status = Status.STALLED
@@ -49,7 +52,7 @@ class BlockDescent(FeatureSolver[MultiTaskProblem, Array]):
             if status is not None:
                 status = Status.OPTIMAL if near else status
                 break
-            polished = near  # a last set of rounds costs little and gains digits
+            polished = polished + 1 if near else 0
             chosen = _working_set(W, c - problem.l2 * W)
             if not np.isin(chosen, columns).all():
                 columns, G = chosen, _columns_gram(X, chosen)
