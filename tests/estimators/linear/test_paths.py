@@ -66,3 +66,14 @@ def test_the_old_number_of_alphas_warns_and_works(path):
         assert len(path(X, y, alphas=None)[0]) == 100
     with pytest.raises(InvalidParameter, match="positive=True is not allowed"):
         path(X, Y, positive=True)
+
+
+def test_paths_of_several_targets_have_the_digits_of_small_weights():
+    # Sparse rows are multiplied in another order, and the gap does not see a weight of 1e-6.
+    random = np.random.RandomState(0)
+    W = random.randn(20, 2)
+    W[10:] = 0.0
+    X = random.randn(50, 20)
+    _, dense, _ = enet_path(X, X @ W, tol=1e-10)
+    _, thin, _ = enet_path(sparse.csr_array(X), X @ W, tol=1e-10)
+    np.testing.assert_allclose(dense, thin, rtol=1e-7)
